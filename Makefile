@@ -1,0 +1,60 @@
+# Every target sets up what it needs. `make` alone lists the targets.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test test-all bench docs lint format lock clean
+
+help:
+	@echo "make setup     virtual environment with the locked dependencies"
+	@echo "make demo      generate a log, attack it, sanitize it, attack it again"
+	@echo "make test      the test suite"
+	@echo "make test-all  the test suite with the long statistics"
+	@echo "make bench     timings and quality, beside the peers"
+	@echo "make docs      refresh the generated reference pages"
+	@echo "make lint      ruff and pyright (strict on src/)"
+	@echo "make format    let ruff rewrite the code"
+	@echo "make lock      resolve the dependencies anew into requirements.lock"
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/slogan demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+docs: $(READY)
+	$(BIN)/python docs/reference/render.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --universal \
+	  --python-version 3.11 --no-emit-index-url --no-annotate --no-header --quiet \
+	  --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) demo dist .pytest_cache .hypothesis .ruff_cache

@@ -1,0 +1,230 @@
+"""Telling what a log file is from its name and header: format, compression, columns, roles."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import glob
+import gzip
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import duckdb
+import zstandard
+
+from slogan.errors import (
+    EmptyLogError,
+    LogFormatError,
+    LogNotFoundError,
+    MissingColumnError,
+    OptionError,
+)
+
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+ENCODINGS = ("utf-8", "latin-1")
+
+_FORMAT_OF_SUFFIX = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_COMPRESSIONS = (".gz", ".zst")
+
+# Names under which headers call the four roles, compared without case, spaces, "-" and "_".
+_KNOWN_AS = {
+    "user": ("user", "userid", "anonid", "uid"),
+    "query": ("query", "q", "searchquery"),
+    "url": ("url", "clickurl", "clickedurl"),
+    "count": ("count", "clicks", "frequency"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """All columns of a log in their order, and the names of those the method models."""
+
+    names: tuple[str, ...]
+    user: str
+    query: str
+    url: str
+    count: str | None
+    """None for a log of events: each row with a url is one click."""
+
+
+def expand(source: str | Path | list[str | Path] | tuple[str | Path, ...]) -> tuple[Path, ...]:
+    """The files meant by one path, several, or glob patterns, in sorted order, each once."""
+    sources = source if isinstance(source, list | tuple) else [source]
+    files: set[Path] = set()
+    for item in sources:
+        if Path(item).is_dir():
+            raise LogNotFoundError(
+                f"{item} is a directory", hint=f"name its files with a pattern: '{item}/*.tsv'"
+            )
+        found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
+        if not found:
+            raise LogNotFoundError(
+                f"no file at {item}", hint="check the path; put a glob pattern in quotes"
+            )
+        files.update(Path(f) for f in found)
+    return tuple(sorted(files))
+
+
+def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:
+    """The format and compression suffix that all the files share."""
+    kinds = {_kind(f, given=given) for f in files}
+    if len(kinds) > 1:
+        listed = ", ".join(sorted("".join(k) for k in kinds))
+        raise LogFormatError(
+            f"the files are of different kinds: {listed}",
+            hint="give files of one format and one compression",
+        )
+    return kinds.pop()
+
+
+def _kind(file: Path, *, given: str | None) -> tuple[str, str]:
+    suffixes = [s.lower() for s in file.suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in _COMPRESSIONS else ""
+    known = given or _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
+    if known not in FORMATS:
+        raise LogFormatError(
+            f"the format of {file.name} cannot be told from its name",
+            hint=f"give --format, one of: {', '.join(FORMATS)}",
+        )
+    return known, compression
+
+
+def first_line(file: Path, compression: str, encoding: str) -> str:
+    """The first record of a text file, at most a megabyte of it."""
+    try:
+        with open_bytes(file, compression) as data:
+            line = data.readline(1 << 20).removeprefix(codecs.BOM_UTF8).decode(encoding)
+    except UnicodeDecodeError as cause:
+        raise LogFormatError(
+            f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
+        ) from cause
+    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
+        raise unreadable(file) from cause
+    except OSError as cause:
+        raise LogNotFoundError(
+            f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
+        ) from cause
+    if not line.strip():
+        raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
+    return line.rstrip("\r\n")
+
+
+def unreadable(file: Path) -> LogFormatError:
+    """The file is not what its name says."""
+    return LogFormatError(
+        f"{file.name} is not a readable file of its kind",
+        hint="check that the file is complete and that its name says what it is",
+    )
+
+
+def split_fields(line: str, log_format: str) -> tuple[str, ...]:
+    """The fields of a TSV line (which knows no quotes) or of a CSV line."""
+    if log_format == "tsv":
+        return tuple(line.split("\t"))
+    return tuple(next(csv.reader([line])))
+
+
+def plain_glob(file: Path) -> str:
+    """The file's name for DuckDB, whose readers take every name as a glob pattern."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file))
+
+
+def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
+    """The column names of a Parquet file, plain or compressed once more."""
+    with tempfile.TemporaryDirectory(prefix="slogan-") as private:
+        plain = decompressed(file, compression, Path(private))
+        try:
+            with duckdb.connect() as connection:
+                rows = connection.execute(
+                    "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet($1))",
+                    [plain_glob(plain)],
+                ).fetchall()
+        except duckdb.Error as cause:
+            raise unreadable(file) from cause
+    return tuple(row[0] for row in rows)
+
+
+def decompressed(file: Path, compression: str, folder: Path) -> Path:
+    """The file itself, or its content unpacked into a private folder."""
+    if not compression:
+        return file
+    try:
+        with (
+            open_bytes(file, compression) as packed,
+            tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
+        ):
+            shutil.copyfileobj(packed, plain, 1 << 20)
+    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
+        raise unreadable(file) from cause
+    return Path(plain.name)
+
+
+def open_bytes(file: Path, compression: str) -> IO[bytes]:
+    """The decompressed bytes of a file, as a stream."""
+    if compression == ".gz":
+        return cast("IO[bytes]", gzip.open(file, "rb"))
+    if compression == ".zst":
+        return cast("IO[bytes]", zstandard.open(file, "rb"))
+    return file.open("rb")
+
+
+def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
+    """Find out which column is the user, the query, the url and the count.
+
+    Args:
+        names: The log's column names.
+        given: For each role the name the caller gave, or None to detect it.
+        show: Whether the names may be quoted in an error; without a header they are data.
+    """
+    if len(set(names)) != len(names):
+        raise MissingColumnError(
+            "two columns have the same name", hint="rename one, or give --columns"
+        )
+    roles = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
+    required = {role: name for role, name in roles.items() if role != "count"}
+    for role, name in required.items():
+        if name is None:
+            raise _missing(f"the log has no column for the {role}", role, names, show=show)
+    chosen = [name for name in roles.values() if name is not None]
+    if len(set(chosen)) != len(chosen):
+        raise OptionError(
+            "one column is given two meanings",
+            hint="--user, --query, --url and --count must name different columns",
+        )
+    return Columns(
+        names=names,
+        user=roles["user"] or "",
+        query=roles["query"] or "",
+        url=roles["url"] or "",
+        count=roles["count"],
+    )
+
+
+def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
+    if given is not None:
+        if given in names:
+            return given
+        raise _missing(f"there is no column {given!r}", role, names, show=show)
+    plain = {n.lower().replace(" ", "").replace("-", "").replace("_", ""): n for n in names}
+    return next((plain[k] for k in _KNOWN_AS[role] if k in plain), None)
+
+
+def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
+    what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
+    return MissingColumnError(
+        f"{problem}; {what}",
+        hint=f"name it with --{role} NAME; for a file without a header give --columns user,query,url,count",
+    )

@@ -1,0 +1,68 @@
+"""Who counts and who writes: each file here is one engine, named as its option."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from slogan.histogram import LogSize, PairHistogram
+from slogan.pseudonyms import IdKind
+from slogan.registry import load_module, module_names
+from slogan.sampling import Output
+from slogan.searchlog import SearchLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What counting a log gave: the histogram of its shared pairs, and how large the log was."""
+
+    hist: PairHistogram
+    clicks: int
+    users: int
+    pairs: int
+    id_kind: IdKind
+    rows_without_click: int
+    bad_rows: dict[str, int] = field(default_factory=dict[str, int])
+    """Rows skipped because they cannot be read, by reason."""
+
+
+class Engine(Protocol):
+    """Two verbs, count and write; the texts of a log stay inside its engine."""
+
+    def count(self, log: SearchLog) -> Counted:
+        """Count a log and remember what the numbers of its histogram stand for."""
+        ...
+
+    def sizes(self) -> tuple[LogSize, LogSize]:
+        """The paper's Table 3 for the counted log: whole, and without unique pairs."""
+        ...
+
+    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
+        """Write an output with the columns, types and format of the counted log.
+
+        Args:
+            output: Who is shown with how many clicks of which pair.
+            pseudonyms: The name for each shown user, by ascending user number; None keeps real IDs.
+            target: The file to write.
+        """
+        ...
+
+    def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
+        """Write the curator's table of real and shown user-IDs, as Parquet."""
+        ...
+
+    def close(self) -> None:
+        """Forget the log and remove what was spilled to disk."""
+        ...
+
+
+def names() -> tuple[str, ...]:
+    """The engines there are."""
+    return module_names(sys.modules[__name__])
+
+
+def load(name: str) -> type[Engine]:
+    """The engine of that name."""
+    return load_module(sys.modules[__name__], name).ENGINE

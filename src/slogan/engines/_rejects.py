@@ -1,0 +1,137 @@
+"""Rows that cannot be read: which file, which line, and why, without showing what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from slogan.detection import open_bytes
+from slogan.engines._sources import NO_CLICK, fields_of, literal, rows_sql
+from slogan.errors import (
+    BadRowError,
+    FractionalCountError,
+    HugeCountError,
+    MissingCountError,
+    NegativeCountError,
+    ZeroCountError,
+)
+from slogan.searchlog import SearchLog
+
+_ERROR_OF = {
+    "count missing": (MissingCountError, "the count is missing or not a number"),
+    "count negative": (NegativeCountError, "the count is negative"),
+    "count zero": (ZeroCountError, "the count is zero"),
+    "count fractional": (FractionalCountError, "the count is a fraction"),
+    "count huge": (HugeCountError, "the count exceeds 2^53"),
+    "user missing": (BadRowError, "the user-ID is missing"),
+    "query missing": (BadRowError, "the query is missing, but there is a click"),
+    "unreadable": (BadRowError, "not a row of this format"),
+}
+_WORDS_FOR = {
+    "INVALID ENCODING": "not UTF-8",
+    "INVALID UNICODE": "not UTF-8",
+    "MISSING COLUMNS": "too few columns",
+    "TOO MANY COLUMNS": "too many columns",
+    "UNQUOTED VALUE": "a quote that does not close, or text after it",
+    "LINE SIZE OVER MAXIMUM": "a line of more than 64 MB",
+}
+_HINT = "correct the row, or give --on-bad-row skip to leave such rows out and count them"
+_ENCODING_HINT = "give --encoding latin-1 if the file is in that encoding, or --on-bad-row skip"
+
+
+def raise_if_bad(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+) -> dict[str, int]:
+    """Raise for the first bad row of a log that was read, or count all if they may be skipped.
+
+    Args:
+        sql: The connection that holds the counted `triplets`.
+        log: What was read.
+        sources: The SQL that reads each file again, by the file's name.
+    """
+    unread = _unread(sql)
+    counted = sql.execute(
+        f"SELECT reason, sum(n)::BIGINT FROM triplets WHERE reason <> {literal(NO_CLICK)} "
+        "GROUP BY reason ORDER BY reason"
+    ).fetchall()
+    if not log.skip_bad_rows:
+        if unread:
+            raise _unread_error(log, *unread[0])
+        if counted:
+            raise _located(sql, log, sources)
+    bad = {reason: int(n) for reason, n in counted}
+    for _, _, kind in unread:
+        what = _WORDS_FOR.get(kind, kind.lower())
+        bad[what] = bad.get(what, 0) + 1
+    return bad
+
+
+def _unread(sql: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
+    """File name, line and DuckDB's word for each row its reader gave up on."""
+    tables = sql.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('reject_errors', 'reject_scans')"
+    ).fetchall()
+    if tables[0][0] < 2:
+        return []
+    return sql.execute("""
+        SELECT s.file_path, e.line, min(e.error_type::VARCHAR)
+        FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id)
+        GROUP BY s.file_path, e.line ORDER BY s.file_path, e.line""").fetchall()
+
+
+def _unread_error(log: SearchLog, file: str, line: int, kind: str) -> BadRowError:
+    what = _WORDS_FOR.get(kind, kind.lower())
+    if what == "not UTF-8":
+        line = _undecodable_line(Path(file), log) or line
+        return BadRowError(f"{file}, line {line}: {what}", hint=_ENCODING_HINT)
+    return BadRowError(f"{file}, line {line}: {what}", hint=_HINT)
+
+
+def _located(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+) -> BadRowError:
+    """Read again, in order, up to the first bad row."""
+    sql.execute("SET threads = 1")
+    for name, source in sources.items():
+        found = sql.execute(f"""
+            SELECT row, reason FROM
+                (SELECT row_number() OVER () AS row, reason FROM ({rows_sql(source, fields_of(log))}))
+            WHERE reason <> {literal(NO_CLICK)} LIMIT 1""").fetchall()
+        if found:
+            row, reason = found[0]
+            error, what = _ERROR_OF[reason]
+            where = f"row {row}"
+            if log.table is None and log.format in ("tsv", "jsonl"):
+                where = f"line {_line_of_row(Path(name), log, row)}"
+            if reason == "unreadable":
+                what = _unreadable_words(log)
+            return error(f"{name}, {where}: {what}", hint=_HINT)
+    return BadRowError("a row cannot be read", hint=_HINT)
+
+
+def _unreadable_words(log: SearchLog) -> str:
+    if log.format == "jsonl":
+        return "not a JSON object"
+    return f"not {len(log.columns.names)} columns"
+
+
+def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
+    """The line of a file on which its n-th row stands; blank lines are no rows."""
+    left = row + int(log.format == "tsv" and log.header)
+    with open_bytes(file, log.compression) as lines:
+        for number, line in enumerate(lines, start=1):
+            left -= bool(line.strip(b"\r\n"))
+            if left == 0:
+                return number
+    return row
+
+
+def _undecodable_line(file: Path, log: SearchLog) -> int | None:
+    with open_bytes(file, log.compression) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode(log.encoding)
+            except UnicodeDecodeError:
+                return number
+    return None

@@ -1,0 +1,121 @@
+"""How DuckDB reads a log: the SQL that turns any source into rows of user, query, url, clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from slogan.detection import plain_glob
+from slogan.searchlog import SearchLog
+
+MOST_CLICKS = 2**53
+NO_CLICK = "no click"
+
+_LONGEST_LINE = 64 * 1024 * 1024
+# A delimiter that no line should contain: a line that does is reported as unreadable.
+_NO_DELIMITER = "\x1c\x1d\x1e\x1f"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """SQL expressions for the four roles over the rows of a source."""
+
+    user: str
+    query: str
+    url: str
+    count: str | None
+    unreadable: str = "FALSE"
+
+
+def literal(text: str) -> str:
+    """The text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """The name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rows_sql(source: str, fields: Fields) -> str:
+    """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
+    clicks = "1" if fields.count is None else f"TRY_CAST({fields.count} AS DOUBLE)"
+    return f"""
+        SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
+            WHEN unreadable THEN 'unreadable'
+            WHEN url IS NULL OR url = '' THEN {literal(NO_CLICK)}
+            WHEN "user" IS NULL OR "user" = '' THEN 'user missing'
+            WHEN query IS NULL OR query = '' THEN 'query missing'
+            WHEN n IS NULL OR isnan(n) THEN 'count missing'
+            WHEN n < 0 THEN 'count negative'
+            WHEN n = 0 THEN 'count zero'
+            WHEN n > {MOST_CLICKS} THEN 'count huge'
+            WHEN n <> floor(n) THEN 'count fractional'
+        END AS reason
+        FROM (SELECT ({fields.user})::VARCHAR AS "user", ({fields.query})::VARCHAR AS query,
+              ({fields.url})::VARCHAR AS url, {clicks}::DOUBLE AS n,
+              {fields.unreadable} AS unreadable FROM {source})"""
+
+
+def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:
+    """The table function that reads the log's files."""
+    names = "[" + ", ".join(literal(plain_glob(f)) for f in files) + "]"
+    if log.format == "parquet":
+        return f"read_parquet({names})"
+    rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
+    common = f"auto_detect=false, {rejects}, max_line_size={_LONGEST_LINE}, buffer_size={2 * _LONGEST_LINE}"
+    if log.format in ("tsv", "jsonl"):
+        # Whole lines, split later: a quote, a lone \r or a NUL in a query cannot confuse the reader.
+        lines = (
+            f"read_csv({names}, {common}, delim={literal(_NO_DELIMITER)}, quote='', escape='', "
+            f"header={str(log.format == 'tsv' and log.header).lower()}, null_padding=true, "
+            f"columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, encoding={literal(log.encoding)}, "
+            "strict_mode=false)"
+        )
+        if log.format == "jsonl":
+            return lines
+        return f"(SELECT rest, string_split(line, '\t') AS c FROM {lines})"
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(log.columns.names)))
+    return (
+        f"read_csv({names}, {common}, delim=',', quote='\"', escape='\"', "
+        f"header={str(log.header).lower()}, columns={{{columns}}}, "
+        f"encoding={literal(log.encoding)}, strict_mode=true)"
+    )
+
+
+def fields_of(log: SearchLog) -> Fields:
+    """Where the four roles are found in the rows of `source_sql`."""
+    place, unreadable = _places(log)
+    columns = log.columns
+    return Fields(
+        user=place(columns.user),
+        query=place(columns.query),
+        url=place(columns.url),
+        count=None if columns.count is None else place(columns.count),
+        unreadable=unreadable,
+    )
+
+
+def _places(log: SearchLog) -> tuple[Callable[[str], str], str]:
+    """How a column is found in a row, and when a row has no readable columns."""
+    names = log.columns.names
+    if log.format == "parquet":
+        return identifier, "FALSE"
+    if log.format == "csv":
+        return (lambda name: f"c{names.index(name)}"), "FALSE"
+    if log.format == "tsv":
+        return (
+            lambda name: f"c[{names.index(name) + 1}]",
+            f"rest IS NOT NULL OR len(c) <> {len(names)}",
+        )
+    valid = "CASE WHEN json_valid(line) THEN line END"
+    return (
+        lambda name: f"json_extract_string({valid}, {literal(json_pointer(name))})",
+        f"rest IS NOT NULL OR NOT json_valid(line) OR json_type({valid}) <> 'OBJECT'",
+    )
+
+
+def json_pointer(key: str) -> str:
+    """A key of a JSON object as a JSON pointer, whose special characters are ~ and /."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,148 @@
+"""Every error slogan raises on purpose: what is wrong, the number, how to go on, the exit code.
+
+Messages are for the curator, who may see the log: some quote numbers that depend on it.
+None quotes a query, a url or a user-ID.
+"""
+
+from __future__ import annotations
+
+
+class SloganError(Exception):
+    """Base class: catch this to catch all of ours and nothing else."""
+
+    exit_code = 1
+
+    def __init__(self, problem: str, *, hint: str) -> None:
+        super().__init__(f"{problem}\n  hint: {hint}")
+        self.problem = problem
+        self.hint = hint
+
+
+class InputError(SloganError, ValueError):
+    """Something the user gave cannot be used as it is."""
+
+    exit_code = 2
+
+
+class BudgetError(InputError):
+    """Epsilon or delta is not a privacy budget."""
+
+
+class ConfigError(InputError):
+    """The configuration file cannot be used."""
+
+
+class OptionError(InputError):
+    """Options that do not go together, or a value out of range."""
+
+
+class LogNotFoundError(InputError):
+    """No file is where the log should be."""
+
+
+class LogFormatError(InputError):
+    """The format of the log is unknown, or the file is not of that format."""
+
+
+class MissingColumnError(InputError):
+    """The log has no column for something the method needs."""
+
+
+class EmptyLogError(InputError):
+    """The log holds no click at all."""
+
+
+class BadRowError(InputError):
+    """A row of the log cannot be read; says which file and which line or row."""
+
+
+class MissingCountError(BadRowError):
+    """A row has no count, or one that is not a number."""
+
+
+class NegativeCountError(BadRowError):
+    """A row counts fewer than zero clicks."""
+
+
+class ZeroCountError(BadRowError):
+    """A row counts zero clicks."""
+
+
+class FractionalCountError(BadRowError):
+    """A row counts a fraction of a click."""
+
+
+class HugeCountError(BadRowError):
+    """A count, or the sum of all counts, exceeds 2^53."""
+
+
+class OutputSizeError(InputError):
+    """The requested output size exceeds the largest one the budget allows (λ)."""
+
+    def __init__(self, *, requested: int, largest: int, bound: float) -> None:
+        super().__init__(
+            f"an output size of {requested} exceeds λ = {largest}, the largest output size found "
+            f"for this log and budget (proven: at most {bound:.0f})",
+            hint=f"ask for at most --output-size {largest}, leave the option out for half of λ, "
+            "or raise the budget or --time-limit",
+        )
+        self.requested, self.largest, self.bound = requested, largest, bound
+
+
+class ReleaseExistsError(InputError):
+    """Something already stands where the release should go."""
+
+
+class SolverError(SloganError):
+    """The solver gave no usable answer."""
+
+
+class UnsupportedProgramError(SolverError, ValueError):
+    """This solver cannot solve this kind of problem."""
+
+    exit_code = 2
+
+
+class NothingToReleaseError(SloganError):
+    """No output other than the empty one satisfies the constraints."""
+
+    exit_code = 3
+
+
+class SingleUserError(NothingToReleaseError):
+    """The log has one user only: every pair is unique to that user."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the log has a single user, so every pair is unique and nothing may be released",
+            hint="a release hides each user among others: pool the logs of several users",
+        )
+
+
+class AllPairsUniqueError(NothingToReleaseError):
+    """No pair is shared by two users (Theorem 1, condition 1 removes them all)."""
+
+    def __init__(self, *, users: int, pairs: int) -> None:
+        super().__init__(
+            f"no pair is shared: each of the {pairs} pairs of the {users} users belongs to one user only",
+            hint="pool more users or a longer period, or make queries coarser (lower case, trimmed)",
+        )
+        self.users, self.pairs = users, pairs
+
+
+class EmptyPlanError(NothingToReleaseError):
+    """No pair fits the budget even once."""
+
+    def __init__(self, *, limit: float, cheapest: float) -> None:
+        super().__init__(
+            f"each user may be charged {limit:.4g}, but one click of the cheapest pair charges "
+            f"some user {cheapest:.4g}",
+            hint="raise epsilon and delta together, or pool a longer period of logs",
+        )
+        self.limit, self.cheapest = limit, cheapest
+
+
+class VerificationError(SloganError):
+    """A release does not keep what its manifest promises."""
+
+    exit_code = 4

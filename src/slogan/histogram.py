@@ -1,0 +1,98 @@
+"""PairHistogram: how often each user clicked each query-url pair, as integers without any text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from slogan.arrays import Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSize:
+    """One column of the paper's Table 3."""
+
+    clicks: int
+    users: int
+    queries: int
+    urls: int
+    pairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairHistogram:
+    """The clicks c_ijk of a log: row r says that user[r] clicked pair[r] count[r] times.
+
+    Users and pairs are numbers from 0; who and what they are stays with the engine.
+    Rows are sorted by user, then pair, each combination once, every count positive.
+    """
+
+    user: Ints
+    pair: Ints
+    count: Ints
+    users: int
+    pairs: int
+    query: Ints
+    """The query of each pair, as a number: pairs of one query share it."""
+
+    def __post_init__(self) -> None:
+        rows = self.user * self.pairs + self.pair
+        if not (len(self.user) == len(self.pair) == len(self.count)):
+            raise ValueError("user, pair and count must have the same length")
+        if len(self.query) != self.pairs:
+            raise ValueError("every pair needs a query number")
+        if len(rows) and (np.diff(rows) <= 0).any():
+            raise ValueError("rows must be sorted by user, then pair, without repetition")
+        if len(rows) and (self.count.min() <= 0 or self.user.min() < 0 or self.pair.min() < 0):
+            raise ValueError("counts must be positive, users and pairs numbered from 0")
+        if len(rows) and (self.user.max() >= self.users or self.pair.max() >= self.pairs):
+            raise ValueError("a user or pair number is out of range")
+
+    @cached_property
+    def pair_total(self) -> Ints:
+        """c_ij: all clicks on each pair."""
+        total = np.zeros(self.pairs, dtype=np.int64)
+        np.add.at(total, self.pair, self.count)
+        return total
+
+    @cached_property
+    def holders(self) -> Ints:
+        """How many users clicked each pair."""
+        return np.bincount(self.pair, minlength=self.pairs).astype(np.int64)
+
+    @property
+    def clicks(self) -> int:
+        """|D|: all clicks of the histogram."""
+        return int(self.count.sum())
+
+    def without_unique_pairs(self) -> PairHistogram:
+        """Drop pairs held by a single user [Hong12, Thm 1, condition 1], and users left with none."""
+        return self._of_pairs(self.holders >= 2)
+
+    def without_user(self, user: int) -> PairHistogram:
+        """The neighbouring log D − A_k: user numbers stay, the user's rows go."""
+        kept = self.user != user
+        return PairHistogram(
+            user=self.user[kept],
+            pair=self.pair[kept],
+            count=self.count[kept],
+            users=self.users,
+            pairs=self.pairs,
+            query=self.query,
+        )
+
+    def _of_pairs(self, kept: np.ndarray) -> PairHistogram:
+        rows = kept[self.pair]
+        users = np.unique(self.user[rows])
+        if kept.all() and len(users) == self.users:
+            return self
+        return PairHistogram(
+            user=np.searchsorted(users, self.user[rows]).astype(np.int64),
+            pair=(np.cumsum(kept) - 1)[self.pair[rows]].astype(np.int64),
+            count=self.count[rows],
+            users=len(users),
+            pairs=int(kept.sum()),
+            query=self.query[kept],
+        )

@@ -1,0 +1,27 @@
+"""Release as many different pairs as the budget allows (the paper's D-UMP)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slogan.constraints import PrivacyConstraints
+from slogan.objectives import Largest
+from slogan.program import Program
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """Maximise the number of different released pairs [Hong12, D-UMP].
+
+    A second click of a pair costs budget and adds no diversity, so the counts are 0 or 1:
+    the binary program has the same optimum as the mixed one [Hong12, Thm 2].
+    """
+
+    name = "diversity"
+
+    def program(self, constraints: PrivacyConstraints, *, largest: Largest) -> Program:
+        del largest
+        return Program(constraints=constraints, most=1)
+
+
+OBJECTIVE = Diversity

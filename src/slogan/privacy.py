@@ -1,0 +1,118 @@
+"""PrivacyBudget: what epsilon and delta allow each user to be charged, exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from fractions import Fraction
+
+from slogan.errors import BudgetError
+
+Number = str | int | float | Decimal | Fraction
+
+_DIGITS = 40
+
+
+def exact(number: Number) -> Fraction:
+    """The rational that was written: "0.1" and 0.1 are 1/10, "1/500" is 1/500.
+
+    A float stands for its shortest decimal, the text a person typed: the double 0.1 exceeds 1/10.
+    """
+    try:
+        if isinstance(number, float):
+            return Fraction(Decimal(repr(number)))
+        if isinstance(number, str):
+            return Fraction(number.strip())
+        return Fraction(number)
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation) as cause:
+        raise BudgetError(
+            f"{str(number)[:40]!r} is not a finite number", hint="write it as 0.5, 1/500 or 1e-6"
+        ) from cause
+
+
+def exp_rounded_down(power: Fraction) -> Fraction:
+    """A rational just below e^power (by less than 1 part in 10^38)."""
+    down = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+    exponent = down.divide(Decimal(power.numerator), Decimal(power.denominator))
+    # Decimal.exp rounds half-even whatever the context says: step down one unit to stay below.
+    return Fraction(exponent.exp(down).next_minus(down))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyBudget:
+    """How far one user's presence may change the output, as (ε, δ).
+
+    Give `epsilon`, or `exp_epsilon` (e^ε, as the paper's tables do), and `delta`.
+    All comparisons that decide about privacy use `allowance`, a rational rounded down.
+    """
+
+    epsilon: Number | None = None
+    exp_epsilon: Number | None = None
+    delta: Number
+    allowance: Fraction = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.exp_epsilon is None):
+            raise BudgetError(
+                "a budget needs either epsilon or e^epsilon, and not both",
+                hint="give --epsilon 0.69 or --exp-epsilon 2",
+            )
+        delta = exact(self.delta)
+        if not 0 < delta < 1:
+            raise BudgetError(
+                f"delta must lie strictly between 0 and 1, got {self.delta}",
+                hint="with real user-IDs delta bounds the chance that a user's rows are published",
+            )
+        object.__setattr__(self, "allowance", min(self._exp_epsilon(), 1 / (1 - delta)))
+
+    def _exp_epsilon(self) -> Fraction:
+        if self.exp_epsilon is not None:
+            if (ratio := exact(self.exp_epsilon)) > 1:
+                return ratio
+            raise BudgetError(
+                f"e^epsilon must be above 1, got {self.exp_epsilon}",
+                hint="e^epsilon = 2 lets an output be at most twice as likely with a user as without",
+            )
+        power = exact(self.epsilon or 0)
+        if not 0 < power <= 700:
+            raise BudgetError(
+                f"epsilon must lie between 0 and 700, got {self.epsilon}",
+                hint="0.1 is strict, 1 is common, above 3 protects little",
+            )
+        return max(exp_rounded_down(power), 1 + power)
+
+    @property
+    def per_user(self) -> float:
+        """What each user may be charged in total: b = min(ε, log 1/(1−δ)), for display and solvers."""
+        excess = self.allowance - 1
+        return math.log1p(float(excess))
+
+    @property
+    def epsilon_value(self) -> float:
+        """ε as a number."""
+        if self.epsilon is not None:
+            return float(exact(self.epsilon))
+        return math.log(exact(self.exp_epsilon or 0))
+
+    @property
+    def delta_value(self) -> float:
+        """δ as a number."""
+        return float(exact(self.delta))
+
+    def parameters(self) -> dict[str, str | None]:
+        """The budget as it was written, for the manifest."""
+        return {
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "exp_epsilon": None if self.exp_epsilon is None else str(self.exp_epsilon),
+            "delta": str(self.delta),
+        }
+
+    def meaning(self) -> tuple[str, ...]:
+        """What the budget promises about the sampling step, in plain words."""
+        return (
+            f"For each user of the log, the chance that any row of that user is shown is at most "
+            f"{self.delta_value:g}.",
+            f"Any output that does not show the user is at most {math.exp(self.epsilon_value):.4g} "
+            "times as likely without the user's log as with it, and never less likely.",
+        )

@@ -1,0 +1,93 @@
+"""Program: the utility-maximizing problem a solver is asked, and Solution: what it answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from slogan.arrays import Floats, Ints
+from slogan.constraints import PrivacyConstraints
+
+
+class Status(StrEnum):
+    """How far a solver came."""
+
+    OPTIMAL = "optimal"
+    """Proven to be within the requested gap of the best."""
+    FEASIBLE = "feasible"
+    """Stopped early; the bound says how far from the best it can be at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportTargets:
+    """F-UMP's goal: at a fixed output size, supports of frequent pairs as in the log [eq. 5]."""
+
+    frequent: Ints
+    """The numbers of the frequent pairs."""
+    support: Floats
+    """Their supports c_ij / |D| in the log."""
+    output_size: int
+    """|O|: the counts must sum to it."""
+    start: Ints
+    """Counts known to be feasible and to sum to |O|."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """Choose integer counts x ≥ 0 within the privacy constraints, none above `most`.
+
+    Maximise Σ x, or with `targets` minimise the sum of support distances at a fixed Σ x.
+    With `at_most_one`, no more than one click is released among pairs of equal label.
+    """
+
+    constraints: PrivacyConstraints
+    most: int | None = None
+    at_most_one: Ints | None = None
+    targets: SupportTargets | None = None
+
+    @cached_property
+    def upper(self) -> Ints:
+        """The most clicks of each pair that an integer solution can release."""
+        alone = self.constraints.upper
+        return alone if self.most is None else np.minimum(alone, self.most)
+
+    @property
+    def pairs(self) -> int:
+        """How many counts there are to choose."""
+        return self.constraints.hist.pairs
+
+    @property
+    def minimises(self) -> bool:
+        """Whether a smaller value is better."""
+        return self.targets is not None
+
+    def value(self, counts: Ints) -> float:
+        """The objective, in its own unit, of counts that will be released.
+
+        Support distances are taken at the size really released, which flooring makes less than |O|.
+        """
+        size = int(counts.sum())
+        if self.targets is None:
+            return float(size)
+        released = counts[self.targets.frequent] / max(size, 1)
+        return math.fsum(np.abs(released - self.targets.support))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """A solver's proposal. Its counts are not trusted before `plan()` has seen them."""
+
+    x: Floats
+    bound: float
+    """Proven: no integer solution has a better value."""
+    status: Status
+    solver: str
+
+
+def gap(*, value: float, bound: float) -> float:
+    """How far a value may be from the best, relative to the bound."""
+    return abs(bound - value) / max(1.0, abs(bound))

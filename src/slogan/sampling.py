@@ -1,0 +1,64 @@
+"""sample_users(): who is shown as author of each released click. Integer draws, no floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.histogram import PairHistogram
+from slogan.plan import Plan
+from slogan.randomness import Randomness, uniform_below
+
+_DRAWS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """The output log O as numbers: row r shows user[r] with count[r] clicks of pair[r]."""
+
+    user: Ints
+    pair: Ints
+    count: Ints
+
+    @property
+    def clicks(self) -> int:
+        """|O|."""
+        return int(self.count.sum())
+
+    @property
+    def users(self) -> int:
+        """How many users are shown."""
+        return len(np.unique(self.user))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs are shown."""
+        return len(np.unique(self.pair))
+
+
+def sample_users(hist: PairHistogram, planned: Plan, rng: Randomness) -> Output:
+    """Draw a user for every released click, user k of pair ij with probability exactly c_ijk/c_ij.
+
+    This is the multinomial step of [Hong12, Algorithm 1]. Clicks of a pair are laid end to end,
+    user by user; an integer drawn uniformly below c_ij points at one of them, and its owner is
+    shown. Proof: docs/proofs/sampling.md.
+    """
+    by_pair = np.lexsort((hist.user, hist.pair))
+    last_click = np.cumsum(hist.count[by_pair])
+    before_pair = np.cumsum(hist.pair_total) - hist.pair_total
+    shown = np.zeros(len(by_pair), dtype=np.int64)
+    released = np.cumsum(planned.counts)
+    for first in range(0, planned.size, _DRAWS_AT_ONCE):
+        click = np.arange(first, min(first + _DRAWS_AT_ONCE, planned.size))
+        pair = np.searchsorted(released, click, side="right")
+        point = before_pair[pair] + uniform_below(hist.pair_total[pair], rng)
+        shown += np.bincount(
+            np.searchsorted(last_click, point, side="right"), minlength=len(shown)
+        )
+    rows = np.flatnonzero(shown)
+    rows = rows[np.lexsort((hist.pair[by_pair[rows]], hist.user[by_pair[rows]]))]
+    return Output(
+        user=hist.user[by_pair[rows]], pair=hist.pair[by_pair[rows]], count=shown[rows]
+    )

@@ -1,0 +1,154 @@
+"""SearchLog: where a log is, its format, and which column means what."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from slogan.detection import (
+    ENCODINGS,
+    Columns,
+    assign_roles,
+    expand,
+    first_line,
+    format_of,
+    parquet_columns,
+    split_fields,
+)
+from slogan.errors import LogFormatError, OptionError
+
+Source = str | Path | list[str | Path] | tuple[str | Path, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLog:
+    """A click log: files of one format, or a table in memory, and what its columns mean."""
+
+    files: tuple[Path, ...] = ()
+    table: object | None = None
+    format: str
+    compression: str = ""
+    header: bool = True
+    encoding: str = "utf-8"
+    columns: Columns
+    skip_bad_rows: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """The ending of a file in this log's format; Parquet compresses inside."""
+        return f".{self.format}{'' if self.format == 'parquet' else self.compression}"
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether each row is one click, rather than a number of them."""
+        return self.columns.count is None
+
+
+def read(
+    source: Source | object,
+    *,
+    format: str | None = None,
+    user: str | None = None,
+    query: str | None = None,
+    url: str | None = None,
+    count: str | None = None,
+    columns: tuple[str, ...] | None = None,
+    encoding: str = "utf-8",
+    on_bad_row: str = "error",
+) -> SearchLog:
+    """Describe a log without counting it: files, a glob, or a Polars/pandas/Arrow/DuckDB table.
+
+    Args:
+        source: A path, several, a glob pattern, or a table.
+        format: tsv, csv, jsonl or parquet, where the file name does not say.
+        user: The column of the user-ID; found in the header if not given. So are the next three.
+        query: The column of the query.
+        url: The column of the clicked url.
+        count: The column of the number of clicks; without one, each row with a url is a click.
+        columns: All column names in order, for a text file that has no header.
+        encoding: utf-8 or latin-1, of text files.
+        on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
+    """
+    roles = {"user": user, "query": query, "url": url, "count": count}
+    if on_bad_row not in ("error", "skip"):
+        raise OptionError("on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows")
+    skip = on_bad_row == "skip"
+    if not _is_path(source):
+        found = assign_roles(_table_columns(source), roles, show=True)
+        return SearchLog(table=source, format="parquet", columns=found, skip_bad_rows=skip)
+    files = expand(source)  # pyright: ignore[reportArgumentType]
+    kind, compression = format_of(files, given=format)
+    if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
+        raise OptionError(
+            f"{kind} files are not read as {encoding}",
+            hint="--encoding latin-1 is for TSV and CSV files; the others are UTF-8",
+        )
+    if columns is not None and kind not in ("tsv", "csv"):
+        raise OptionError(
+            f"--columns is for text files without a header, not for {kind}",
+            hint="name single columns with --user, --query, --url, --count",
+        )
+    names = _names(files, kind, compression, encoding, columns)
+    return SearchLog(
+        files=files,
+        format=kind,
+        compression=compression,
+        header=columns is None,
+        encoding=encoding,
+        columns=assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet")),
+        skip_bad_rows=skip,
+    )
+
+
+def _is_path(source: object) -> bool:
+    if isinstance(source, list | tuple):
+        return all(isinstance(item, str | Path) for item in source)  # pyright: ignore[reportUnknownVariableType]
+    return isinstance(source, str | Path)
+
+
+def _table_columns(table: object) -> tuple[str, ...]:
+    schema = getattr(table, "collect_schema", None)  # a Polars LazyFrame
+    if callable(schema):
+        return tuple(schema().names())  # pyright: ignore[reportAttributeAccessIssue]
+    for attribute in ("column_names", "columns"):
+        if (names := getattr(table, attribute, None)) is not None:
+            return tuple(str(n) for n in names)
+    raise LogFormatError(
+        f"a {type(table).__name__} is not a log",
+        hint="give a path, or a Polars, pandas, Arrow or DuckDB table",
+    )
+
+
+def _names(
+    files: tuple[Path, ...], kind: str, compression: str, encoding: str, given: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    if given is not None:
+        return given
+    if kind == "parquet":
+        return parquet_columns(files[0], compression)
+    headers = {f: _header(f, kind, compression, encoding) for f in files}
+    names = headers[files[0]]
+    for file, other in headers.items():
+        same = set(other) == set(names) if kind == "jsonl" else other == names
+        if not same:
+            raise LogFormatError(
+                f"{file.name} has other columns than {files[0].name}",
+                hint="give files with the same header",
+            )
+    return names
+
+
+def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
+    line = first_line(file, compression, encoding)
+    if kind != "jsonl":
+        return split_fields(line, kind)
+    try:
+        first = json.loads(line)
+    except ValueError:
+        first = None
+    if not isinstance(first, dict):
+        raise LogFormatError(
+            f"{file.name}, line 1: not a JSON object", hint="JSON Lines has one object a line"
+        )
+    return tuple(str(key) for key in first)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -1,0 +1,40 @@
+"""How a program is solved: each file here is one solver, named as its option."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from slogan.program import Program, Solution
+from slogan.registry import load_module, module_names
+
+AUTO = "exact"
+"""What `--solver auto` stands for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """When a solver may stop, and whom it tells how far it is."""
+
+    time_limit: float = 60.0
+    gap: float = 1e-4
+    report: Callable[[float, float], None] | None = None
+    """Called now and then with the best value so far and the bound."""
+
+
+class Solver(Protocol):
+    """Proposes counts for a program; `plan()` decides."""
+
+    def __call__(self, program: Program, effort: Effort) -> Solution: ...
+
+
+def names() -> tuple[str, ...]:
+    """The solvers there are."""
+    return module_names(sys.modules[__name__])
+
+
+def load(name: str) -> Solver:
+    """The solver of that name."""
+    return load_module(sys.modules[__name__], AUTO if name == "auto" else name).solve

@@ -1,0 +1,162 @@
+"""Programs in HiGHS's words; exact and relaxed both speak to HiGHS through this file only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from slogan.arrays import Floats, Ints
+from slogan.program import Program, Status
+from slogan.solvers import Effort
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
+    highspy.HighsModelStatus.kInterrupt: Status.FEASIBLE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """minimise cost·z, row_lower ≤ rows·z ≤ row_upper, 0 ≤ z ≤ upper; the counts are z[: pairs]."""
+
+    rows: sp.csr_array
+    row_lower: Floats
+    row_upper: Floats
+    cost: Floats
+    upper: Floats
+    constant: float
+    """What the value is when cost·z is 0."""
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What HiGHS found; `z` is None if it found nothing feasible."""
+
+    z: Floats | None
+    objective_bound: float
+    status: Status | None
+    words: str
+
+
+def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
+    """The program over the pairs `kept` only, all others being 0."""
+    privacy = program.constraints.cost.tocsc()[:, kept].tocsr()
+    binding = np.flatnonzero(np.diff(privacy.indptr) > 0)
+    blocks = [privacy[binding]]
+    lower = [np.full(len(binding), -np.inf)]
+    limit = [np.full(len(binding), program.constraints.limit)]
+    if program.at_most_one is not None:
+        labels, label = np.unique(program.at_most_one[kept], return_inverse=True)
+        several = np.flatnonzero(np.bincount(label, minlength=len(labels)) > 1)
+        entry = (np.ones(len(kept)), (label, np.arange(len(kept))))
+        blocks.append(sp.csr_array(entry, shape=(len(labels), len(kept)))[several])
+        lower.append(np.full(len(several), -np.inf))
+        limit.append(np.ones(len(several)))
+    base = Model(
+        rows=sp.csr_array(sp.vstack(blocks)),
+        row_lower=np.concatenate(lower),
+        row_upper=np.concatenate(limit),
+        cost=np.full(len(kept), -1.0),
+        upper=upper,
+        constant=0.0,
+        pairs=len(kept),
+    )
+    return base if program.targets is None else _with_targets(base, program, kept)
+
+
+def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
+    """Add Σx = |O| and, for each frequent pair, y ≥ |x − |O|·support| to be minimised.
+
+    Scaled by |O|: y counts clicks, so its coefficients and those of x are of one size.
+    """
+    targets = program.targets
+    assert targets is not None  # the caller asked
+    position = np.full(program.pairs, -1)
+    position[kept] = np.arange(len(kept))
+    column = position[targets.frequent]
+    here = column >= 0
+    column, ideal = column[here], targets.support[here] * targets.output_size
+    n = len(column)
+    pick = sp.csr_array((np.ones(n), (np.arange(n), column)), shape=(n, base.pairs))
+    one = sp.eye_array(n, format="csr")
+    rows = sp.block_array(
+        [
+            [base.rows, sp.csr_array((base.rows.shape[0], n))],
+            [sp.csr_array(np.ones((1, base.pairs))), sp.csr_array((1, n))],
+            [pick, -one],
+            [pick, one],
+        ],
+        format="csr",
+    )
+    free = np.full(n, np.inf)
+    return Model(
+        rows=sp.csr_array(rows),
+        row_lower=np.concatenate([base.row_lower, [targets.output_size], -free, ideal]),
+        row_upper=np.concatenate([base.row_upper, [targets.output_size], ideal, free]),
+        cost=np.concatenate([np.zeros(base.pairs), np.full(n, 1.0 / targets.output_size)]),
+        upper=np.concatenate([base.upper, free]),
+        constant=float(targets.support[~here].sum()),
+        pairs=base.pairs,
+    )
+
+
+def run(asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None) -> Answer:
+    """Hand the model to HiGHS and wait."""
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("time_limit", effort.time_limit)
+    highs.setOptionValue("mip_rel_gap", effort.gap)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    highs.passModel(_to_highs(asked, integer=integer))
+    if start is not None:
+        warm = highspy.HighsSolution()
+        warm.col_value = start.tolist()
+        highs.setSolution(warm)
+    if integer and effort.report is not None:
+        _report_progress(highs, effort, asked.constant, minimises=asked.cost.max() > 0)
+    highs.run()
+    found = highs.getModelStatus()
+    info = highs.getInfo()
+    z = np.array(highs.getSolution().col_value)
+    usable = z.size == asked.cost.size and info.primal_solution_status == 2
+    return Answer(
+        z=z if usable else None,
+        objective_bound=info.mip_dual_bound if integer else info.objective_function_value,
+        status=_STATUS.get(found),
+        words=highs.modelStatusToString(found),
+    )
+
+
+def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(asked.cost), len(asked.row_upper)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = asked.cost, np.zeros_like(asked.cost), asked.upper
+    lp.row_lower_, lp.row_upper_ = asked.row_lower, asked.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = asked.rows.indptr
+    lp.a_matrix_.index_ = asked.rows.indices
+    lp.a_matrix_.value_ = asked.rows.data
+    if integer:
+        kinds = [highspy.HighsVarType.kInteger] * asked.pairs
+        kinds += [highspy.HighsVarType.kContinuous] * (len(asked.cost) - asked.pairs)
+        lp.integrality_ = kinds
+    return lp
+
+
+def _report_progress(highs: highspy.Highs, effort: Effort, constant: float, *, minimises: bool) -> None:
+    sign = 1.0 if minimises else -1.0
+
+    def tell(event: highspy.HighsCallbackEvent) -> None:
+        out = event.data_out
+        if effort.report is not None and abs(out.mip_primal_bound) < 1e300:
+            effort.report(
+                constant + sign * out.mip_primal_bound, constant + sign * out.mip_dual_bound
+            )
+
+    highs.cbMipLogging += tell
