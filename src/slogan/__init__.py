@@ -1,1 +1,30 @@
-"""Search-log anonymization."""
+"""Search-log anonymization: publish a click log in its own schema, as useful as privacy allows."""
+
+from importlib.metadata import version
+
+from slogan.errors import SloganError
+from slogan.inspection import inspect
+from slogan.objectives.diversity import Diversity
+from slogan.objectives.frequent_pairs import FrequentPairs
+from slogan.objectives.output_size import OutputSize
+from slogan.objectives.query_diversity import QueryDiversity
+from slogan.pipeline import sanitize
+from slogan.privacy import PrivacyBudget
+from slogan.release import Release
+from slogan.searchlog import SearchLog, read
+
+__version__ = version("slogan")
+
+__all__ = [
+    "Diversity",
+    "FrequentPairs",
+    "OutputSize",
+    "PrivacyBudget",
+    "QueryDiversity",
+    "Release",
+    "SearchLog",
+    "SloganError",
+    "inspect",
+    "read",
+    "sanitize",
+]

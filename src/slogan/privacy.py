@@ -107,12 +107,3 @@ class PrivacyBudget:
             "exp_epsilon": None if self.exp_epsilon is None else str(self.exp_epsilon),
             "delta": str(self.delta),
         }
-
-    def meaning(self) -> tuple[str, ...]:
-        """What the budget promises about the sampling step, in plain words."""
-        return (
-            f"For each user of the log, the chance that any row of that user is shown is at most "
-            f"{self.delta_value:g}.",
-            f"Any output that does not show the user is at most {math.exp(self.epsilon_value):.4g} "
-            "times as likely without the user's log as with it, and never less likely.",
-        )

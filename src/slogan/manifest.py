@@ -1,0 +1,82 @@
+"""The manifest: what a release says of itself, in public. Nothing in it is computed from the log."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from slogan.searchlog import SearchLog
+
+MANIFEST_VERSION = 1
+_LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Budget(_Record):
+    """ε or e^ε, and δ, as they were typed."""
+
+    epsilon: str | None
+    exp_epsilon: str | None
+    delta: str
+
+
+class PublishedLog(_Record):
+    """The released file and what its columns mean; the same as the input's."""
+
+    file: str
+    sha256: str
+    format: str
+    compression: str
+    header: bool
+    columns: tuple[str, ...]
+    user: str
+    query: str
+    url: str
+    count: str | None
+
+
+class Manifest(_Record):
+    """public/manifest.json."""
+
+    manifest_version: Literal[1] = MANIFEST_VERSION
+    slogan_version: str
+    method: Literal["sanitize"]
+    counts: Literal["exact"]
+    promise: str
+    guarantees: tuple[str, ...]
+    not_guaranteed: tuple[str, ...]
+    budget: Budget
+    parameters: dict[str, str | int | float | None]
+    """The resolved configuration: what the curator chose, never what the log gave."""
+    pseudonyms: Literal["fresh", "keep"]
+    test_run: bool
+    log: PublishedLog
+    versions: dict[str, str]
+
+
+def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
+    """Describe a released file that has the schema of this log."""
+    return PublishedLog(
+        file=file,
+        sha256=sha256,
+        format=log.format,
+        compression="" if log.format == "parquet" else log.compression,
+        header=log.header,
+        columns=log.columns.names,
+        user=log.columns.user,
+        query=log.columns.query,
+        url=log.columns.url,
+        count=log.columns.count,
+    )
+
+
+def versions() -> dict[str, str]:
+    """What a run was made with."""
+    found = {name: version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version(), **found}

@@ -1,0 +1,1 @@
+"""What a release looks like to a person."""
