@@ -1,0 +1,44 @@
+"""`python -m slogan` and the `slogan` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from slogan.cli import app
+from slogan.errors import SloganError
+
+
+def main() -> None:
+    """Run the command line; turn every failure into one clean message and its exit code."""
+    try:
+        app.meta()
+    except SloganError as error:
+        _say(f"[bold red]error:[/] {escape(error.problem)}\n  [dim]hint:[/] {escape(error.hint)}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        _say("stopped; nothing was published")
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback may quote the log
+        if os.environ.get("SLOGAN_DEBUG"):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        _say(
+            f"[bold red]internal error:[/] {type(error).__name__} at {where}\n  [dim]hint:[/] please "
+            "report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log"
+        )
+        sys.exit(1)
+
+
+def _say(words: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(words)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What the command line says to a person: tables and sentences, never text of the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+def inspection(found: dict[str, Any]) -> RenderableType:
+    """The paper's Table 3."""
+    table = Table(box=None, pad_edge=False, title_justify="left")
+    for heading in ("", "the log", "without unique pairs"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name in ("clicks", "users", "queries", "urls", "pairs"):
+        table.add_row(name, f"{found[name]:,}", f"{found['shared'][name]:,}")
+    columns = found["columns"]
+    kind = f"each row has a number of clicks ({columns['count']})" if columns["count"] else (
+        "each row with a url is one click"
+    )
+    lines = [
+        f"{found['format']}, {found['files']} file(s); user = {columns['user']}, "
+        f"query = {columns['query']}, url = {columns['url']}; {kind}",
+        *_left_out(found),
+    ]
+    return Group(table, Text(), Text("\n".join(lines), style="dim"))
+
+
+def sanitized(done: dict[str, Any]) -> RenderableType:
+    """What was released, how good it is, and what it exposes."""
+    table = Table(box=None, pad_edge=False, show_header=True)
+    for heading in ("", "in the log", "shared", "released"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    shared = done["shared"]
+    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
+        table.add_row(name, f"{done[whole]:,}", f"{shared[name]:,}", f"{done[f'{name}_out']:,}")
+    lines = [
+        f"{done['objective']} = {done['value']:,.6g}, proven bound {done['bound']:,.6g} "
+        f"(gap {done['gap']:.2%}, {done['status']}, solver {done['solver']})",
+        f"each user may be charged {done['budget_per_user']:.4g}; a row of "
+        f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
+        "guaranteed given the counts, for the removal of any user in the log; the counts themselves "
+        "are not private",
+        *_left_out(done),
+        f"took {sum(done['seconds'].values()):.1f} s",
+        f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
+    ]
+    if done["test_run"]:
+        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
+    return Group(table, Text(), Text("\n".join(lines)))
+
+
+def verdict(found: dict[str, Any]) -> RenderableType:
+    """Each check with its outcome."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for check in found["checks"]:
+        mark = Text("ok", style="green") if check["ok"] else Text("FAILED", style="bold red")
+        table.add_row(mark, check["name"], Text(check["detail"], style="dim"))
+    end = "the release keeps its promise" if found["ok"] else "do not publish this release"
+    return Group(table, Text(end, style="bold"))
+
+
+def _left_out(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    if found["rows_without_click"]:
+        lines.append(f"{found['rows_without_click']:,} rows without a click left out")
+    for reason, n in found["bad_rows"].items():
+        lines.append(f"{n:,} bad rows skipped: {reason}")
+    return lines
+
+
+def demo(told: dict[str, Any]) -> RenderableType:
+    """The story of the demo: what the raw log betrays, and what the releases do not."""
+    raw = told["raw"]
+    story = [
+        f"A made-up log with one recognisable person in it: {told['log']}",
+        f"An attacker knows two words, {' and '.join(told['knows'])}.",
+        f"  In the raw log they lead to {raw['named_users']} user, number {told['person']}, and with "
+        f"the user-ID to {raw['secrets_found']} secrets:",
+        *(f"    “{secret}”" for secret in told["secrets"]),
+        "",
+        f"The same attack on sanitized logs (e^ε = {told['exp_epsilon']:g}, δ = {told['delta']:g}):",
+    ]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("objective", "clicks", "pairs", "users", "gap", "found by name", "secrets", "verified"):
+        table.add_column(heading, justify="left" if heading == "objective" else "right")
+    for release in told["releases"]:
+        attack = release["attack"]
+        table.add_row(
+            release["objective"],
+            f"{release['clicks_out']:,}",
+            f"{release['pairs_out']:,}",
+            f"{release['users_out']:,}",
+            f"{release['gap']:.1%}",
+            str(attack["named_users"]),
+            str(attack["secrets_found"]),
+            "yes" if release["verified"] else "NO",
+        )
+    places = "\n".join(f"  {release['release']}" for release in told["releases"])
+    end = f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\nTook {told['seconds']} s."
+    return Group(Text("\n".join(story)), Text(), table, Text(), Text(end))

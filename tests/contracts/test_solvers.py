@@ -1,0 +1,154 @@
+"""The promises every objective and every solver keeps, run over the two folders."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import budgets, histogram, shared_histograms
+
+from slogan import objectives, solvers
+from slogan.constraints import privacy_constraints
+from slogan.errors import EmptyPlanError, UnsupportedProgramError
+from slogan.objectives.output_size import OutputSize
+from slogan.plan import plan
+from slogan.privacy import PrivacyBudget
+from slogan.solvers import Effort
+
+EFFORT = Effort(time_limit=20, gap=0.0)
+SMALL = {"users": (2, 4), "pairs": (1, 4), "clicks": 5}
+
+every_objective = pytest.mark.parametrize("objective", objectives.names())
+every_solver = pytest.mark.parametrize("solver", solvers.names())
+
+
+def asked(objective, constraints, solver="exact"):
+    """The program of an objective, or None where nothing can be released."""
+
+    def largest():
+        answer = solvers.load(solver)(OutputSize().program(constraints, largest=largest), EFFORT)
+        return plan(answer.x, constraints), answer.bound
+
+    try:
+        return objectives.load(objective)().program(constraints, largest=largest)
+    except EmptyPlanError:
+        return None
+
+
+def answered(program, solver):
+    """The solution and its plan, or None where the solver says it does not do such programs."""
+    try:
+        solution = solvers.load(solver)(program, EFFORT)
+    except UnsupportedProgramError:
+        return None
+    return solution, plan(solution.x, program.constraints)
+
+
+def every_allowed(program):
+    """All counts a program allows, by brute force."""
+    for x in itertools.product(*(range(int(u) + 1) for u in program.upper)):
+        counts = np.array(x, dtype=np.int64)
+        if program.targets is not None and counts.sum() != program.targets.output_size:
+            continue
+        if program.at_most_one is not None:
+            labels = program.at_most_one[counts > 0]
+            if counts.max(initial=0) > 1 or len(set(labels.tolist())) < len(labels):
+                continue
+        if program.constraints.allows(counts):
+            yield counts
+
+
+@every_objective
+@settings(max_examples=60)
+@given(hist=shared_histograms(**SMALL), budget=budgets.filter(lambda b: b.allowance <= 4))
+def test_exact_equals_brute_force(objective, hist, budget):
+    program = asked(objective, privacy_constraints(hist, budget))
+    if program is None:
+        return
+    solution, planned = answered(program, "exact")
+    values = [program.value(counts) for counts in every_allowed(program)]
+    best = min(values) if program.minimises else max(values)
+
+    assert program.value(planned.counts) == pytest.approx(best, abs=1e-9)
+    assert solution.bound == pytest.approx(best, abs=1e-6)
+    assert solution.status == "optimal"
+
+
+@every_objective
+@every_solver
+@settings(max_examples=40)
+@given(hist=shared_histograms(), budget=budgets)
+def test_bounds_hold_and_answers_obey_the_program(objective, solver, hist, budget):
+    constraints = privacy_constraints(hist, budget)
+    program = asked(objective, constraints, solver)
+    found = program and answered(program, solver)
+    if not found:
+        return
+    solution, planned = found
+
+    assert (planned.counts <= program.upper).all()
+    if program.at_most_one is not None:
+        labels = program.at_most_one[planned.counts > 0].tolist()
+        assert len(labels) == len(set(labels))
+    if not program.minimises:
+        assert program.value(planned.counts) <= solution.bound
+    elif planned.size == program.targets.output_size:
+        assert program.value(planned.counts) >= solution.bound - 1e-9
+
+
+@every_objective
+@settings(max_examples=40)
+@given(hist=shared_histograms(**SMALL), budget=budgets)
+def test_renumbering_users_and_pairs_does_not_change_the_value(objective, hist, budget):
+    table = np.zeros((hist.users, hist.pairs), dtype=np.int64)
+    table[hist.user, hist.pair] = hist.count
+    turned = histogram(table[::-1, ::-1].tolist(), hist.query[::-1].tolist())
+    values = []
+    for one in (hist, turned):
+        program = asked(objective, privacy_constraints(one, budget))
+        values.append(program and program.value(answered(program, "exact")[1].counts))
+
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("objective", [n for n in objectives.names() if n != "frequent_pairs"])
+@settings(max_examples=40)
+@given(hist=shared_histograms())
+def test_a_larger_budget_never_lowers_the_value(objective, hist):
+    values = []
+    for ratio in ("1.1", "1.5", "2", "4"):
+        budget = PrivacyBudget(exp_epsilon=ratio, delta="0.9")
+        program = asked(objective, privacy_constraints(hist, budget))
+        values.append(program.value(answered(program, "exact")[1].counts))
+
+    assert values == sorted(values)
+
+
+@every_objective
+def test_what_cannot_be_released_gives_an_empty_plan_or_says_so(objective):
+    constraints = privacy_constraints(
+        histogram([[1], [1]]), PrivacyBudget(exp_epsilon="1.1", delta="0.1")
+    )
+    program = asked(objective, constraints)
+
+    assert program is None or answered(program, "exact")[1].size == 0
+
+
+def papers_loop(hist, constraints):
+    """Algorithm 2 word for word, in O(n²)."""
+    y = np.ones(hist.pairs, dtype=np.int64)
+    share = hist.count / hist.pair_total[hist.pair]
+    while y.any():
+        left = np.where(y[hist.pair] > 0, share, -1.0)
+        y[hist.pair[int(np.argmax(left))]] = 0
+        if all(constraints.allows_user(user, y) for user in range(hist.users)):
+            break
+    return y
+
+
+@given(hist=shared_histograms(), budget=budgets)
+def test_spe_is_never_worse_than_the_papers_loop(hist, budget):
+    constraints = privacy_constraints(hist, budget)
+    program = asked("diversity", constraints)
+
+    assert answered(program, "spe")[1].pairs >= papers_loop(hist, constraints).sum()
