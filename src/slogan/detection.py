@@ -6,6 +6,7 @@ import codecs
 import csv
 import glob
 import gzip
+import io
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -177,7 +178,10 @@ def open_bytes(file: Path, compression: str) -> IO[bytes]:
     if compression == ".gz":
         return cast("IO[bytes]", gzip.open(file, "rb"))
     if compression == ".zst":
-        return cast("IO[bytes]", zstandard.open(file, "rb"))
+        frames = zstandard.ZstdDecompressor().stream_reader(
+            file.open("rb"), read_across_frames=True, closefd=True
+        )
+        return io.BufferedReader(cast("io.RawIOBase", frames))
     return file.open("rb")
 
 

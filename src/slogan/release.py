@@ -52,9 +52,20 @@ class Release:
         return self.program.value(self.plan.counts)
 
     @property
+    def bound(self) -> float:
+        """Proven: no integer solution is better.
+
+        The solver's bound on support distances speaks of outputs of size |O|. If fewer clicks are
+        released, because counts were rounded down, all that is proven is that none is negative.
+        """
+        targets = self.program.targets
+        fell_short = targets is not None and self.plan.size < targets.output_size
+        return 0.0 if fell_short else float(self.solution.bound)
+
+    @property
     def status(self) -> Status:
         """What was proven of the released counts, whatever the solver said of its own."""
-        reached = gap(value=self.value, bound=self.solution.bound)
+        reached = gap(value=self.value, bound=self.bound)
         allowed = float(self.parameters["gap"] or 0)
         return Status.OPTIMAL if reached <= allowed else Status.FEASIBLE
 
@@ -77,8 +88,8 @@ class Release:
             "pairs_out": self.output.pairs,
             "users_out": self.output.users,
             "value": self.value,
-            "bound": self.solution.bound,
-            "gap": gap(value=self.value, bound=self.solution.bound),
+            "bound": self.bound,
+            "gap": gap(value=self.value, bound=self.bound),
             "status": str(self.status),
             "solver": self.solution.solver,
             "size_bound": self.constraints.size_bound,
