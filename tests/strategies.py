@@ -36,9 +36,7 @@ def histograms(draw, *, users=(1, 6), pairs=(1, 6), clicks=9):
 
 def shared_histograms(**sizes):
     """Logs after preprocessing, with at least one shared pair."""
-    return (
-        histograms(**sizes).map(lambda h: h.without_unique_pairs()).filter(lambda h: h.pairs > 0)
-    )
+    return histograms(**sizes).map(lambda h: h.without_unique_pairs()).filter(lambda h: h.pairs > 0)
 
 
 budgets = st.builds(

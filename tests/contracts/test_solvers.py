@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from strategies import budgets, histogram, shared_histograms
 
 from slogan import objectives, solvers
 from slogan.constraints import privacy_constraints
@@ -14,6 +13,7 @@ from slogan.objectives.output_size import OutputSize
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from slogan.solvers import Effort
+from strategies import budgets, histogram, shared_histograms
 
 EFFORT = Effort(time_limit=20, gap=0.0)
 SMALL = {"users": (2, 4), "pairs": (1, 4), "clicks": 5}

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from strategies import budgets, histogram, shared_histograms
 
 from slogan import objectives, solvers
 from slogan.constraints import PrivacyConstraints, privacy_constraints
@@ -15,6 +14,7 @@ from slogan.privacy import PrivacyBudget
 from slogan.program import Program
 from slogan.solvers import Effort
 from slogan.solvers._highs import model, run
+from strategies import budgets, histogram, shared_histograms
 
 
 def relaxed_optimum(constraints):

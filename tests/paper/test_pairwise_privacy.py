@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from strategies import budgets, histogram, shared_histograms
 
 from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.plan import Plan, plan
 from slogan.privacy import PrivacyBudget, exact
 from slogan.sampling import sample_users
+from strategies import budgets, histogram, shared_histograms
 
 
 def multinomial(clicks, weights):
@@ -91,9 +91,7 @@ def test_a_loosened_gate_is_caught(monkeypatch):
     honest = plan(proposal, privacy_constraints(hist, budget)).counts
     assert broken_promises(hist, honest, budget) == []
 
-    loose = PrivacyConstraints(
-        hist=hist, allowance=budget.allowance**2, limit=2 * budget.per_user
-    )
+    loose = PrivacyConstraints(hist=hist, allowance=budget.allowance**2, limit=2 * budget.per_user)
 
     assert broken_promises(hist, plan(proposal, loose).counts, budget) != []
 

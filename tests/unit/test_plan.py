@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from strategies import budgets, histogram, shared_histograms
 
 from slogan.constraints import privacy_constraints
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
+from strategies import budgets, histogram, shared_histograms
 
 
 def exact_charge(hist, counts, user):

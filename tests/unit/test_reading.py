@@ -9,12 +9,12 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import nasty_text
 
 import slogan
 from slogan import errors
 from slogan.engines.duckdb import DuckDBEngine
 from slogan.searchlog import read
+from strategies import nasty_text
 
 ROWS = [
     ("7", "cheap flights", "www.fly.com", 2),
@@ -252,7 +252,9 @@ def test_unreadable_rows_name_file_and_line_but_not_their_text(tmp_path, kind, l
     file = write(tmp_path / f"bad.{kind}", good + line + good.splitlines()[-1] + "\n")
     where = len(good.splitlines()) + 1
 
-    with pytest.raises(errors.BadRowError, match=rf"bad\.{kind}, (line|row) {where}: .*{words}") as caught:
+    with pytest.raises(
+        errors.BadRowError, match=rf"bad\.{kind}, (line|row) {where}: .*{words}"
+    ) as caught:
         count(file)
     assert "secret" not in str(caught.value)
     counted, _, _ = count(file, on_bad_row="skip")

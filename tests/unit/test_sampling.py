@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from strategies import histogram, shared_histograms
 
 from slogan.plan import Plan
 from slogan.randomness import SeededRandomness, SystemRandomness, uniform_below
 from slogan.sampling import sample_users
+from strategies import histogram, shared_histograms
 
 
 @given(hist=shared_histograms(), data=st.data())

@@ -31,6 +31,8 @@ class Counted:
 class Engine(Protocol):
     """Two verbs, count and write; the texts of a log stay inside its engine."""
 
+    def __init__(self, *, memory_limit: str | None = None) -> None: ...
+
     def count(self, log: SearchLog) -> Counted:
         """Count a log and remember what the numbers of its histogram stand for."""
         ...

@@ -94,9 +94,9 @@ def _located(
     """Read again, in order, up to the first bad row."""
     sql.execute("SET threads = 1")
     for name, source in sources.items():
+        rows = rows_sql(source, fields_of(log))
         found = sql.execute(f"""
-            SELECT row, reason FROM
-                (SELECT row_number() OVER () AS row, reason FROM ({rows_sql(source, fields_of(log))}))
+            SELECT row, reason FROM (SELECT row_number() OVER () AS row, reason FROM ({rows}))
             WHERE reason <> {literal(NO_CLICK)} LIMIT 1""").fetchall()
         if found:
             row, reason = found[0]

@@ -64,9 +64,10 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
     if log.format == "parquet":
         return f"read_parquet({names})"
     rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
-    common = f"auto_detect=false, {rejects}, max_line_size={_LONGEST_LINE}, buffer_size={2 * _LONGEST_LINE}"
+    room = f"max_line_size={_LONGEST_LINE}, buffer_size={2 * _LONGEST_LINE}"
+    common = f"auto_detect=false, {rejects}, {room}"
     if log.format in ("tsv", "jsonl"):
-        # Whole lines, split later: a quote, a lone \r or a NUL in a query cannot confuse the reader.
+        # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader.
         lines = (
             f"read_csv({names}, {common}, delim={literal(_NO_DELIMITER)}, quote='', escape='', "
             f"header={str(log.format == 'tsv' and log.header).lower()}, null_padding=true, "

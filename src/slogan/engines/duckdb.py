@@ -84,13 +84,13 @@ class DuckDBEngine:
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
                 f"the log cannot be read as {log.format}",
-                hint="check that the files are complete, of one kind of line ending, and match --format",
+                hint="check that the files are complete, with one kind of line end, and --format",
             ) from None
         skipped = raise_if_bad(self._sql, log, self._parts)
         return self._counted(skipped)
 
     def _open(self, log: SearchLog) -> str:
-        """SQL that reads the whole log; also kept: SQL for its parts by name, and for its schema."""
+        """SQL that reads the whole log; SQL for its parts is kept by their names."""
         if log.table is not None:
             whole = self._table_source(log.table)
             self._parts = {"the table": whole}
@@ -106,7 +106,7 @@ class DuckDBEngine:
 
     def _table_source(self, table: Any) -> str:
         if hasattr(table, "sink_parquet") or hasattr(table, "write_parquet"):
-            # Polars and DuckDB tables pass through a private file: no pyarrow, no shared connection.
+            # Polars and DuckDB tables pass through a private file: no pyarrow needed.
             file = self._folder / "table.parquet"
             write = getattr(table, "sink_parquet", None) or table.write_parquet
             write(str(file))
@@ -116,7 +116,8 @@ class DuckDBEngine:
 
     def _counted(self, skipped: dict[str, int]) -> Counted:
         clicks, users, no_click = self._sql.execute(f"""
-            SELECT coalesce(sum(clicks) FILTER (reason IS NULL), 0)::HUGEINT, count(DISTINCT "user"),
+            SELECT coalesce(sum(clicks) FILTER (reason IS NULL), 0)::HUGEINT,
+                   count(DISTINCT "user"),
                    coalesce(sum(n) FILTER (reason = {literal(NO_CLICK)}), 0)::BIGINT
             FROM triplets""").fetchall()[0]
         if clicks == 0:
@@ -216,10 +217,11 @@ class DuckDBEngine:
 
     def sizes(self) -> tuple[LogSize, LogSize]:
         whole = """SELECT sum(clicks)::BIGINT, count(DISTINCT "user"), count(DISTINCT query),
-                   count(DISTINCT url), (SELECT count(*) FROM held) FROM triplets WHERE reason IS NULL"""
+                   count(DISTINCT url), (SELECT count(*) FROM held)
+                   FROM triplets WHERE reason IS NULL"""
         shared = """SELECT (SELECT coalesce(sum(clicks), 0)::BIGINT FROM shared),
-                    (SELECT count(*) FROM users), count(DISTINCT query), count(DISTINCT url), count(*)
-                    FROM pairs"""
+                    (SELECT count(*) FROM users), count(DISTINCT query), count(DISTINCT url),
+                    count(*) FROM pairs"""
         return self._size(whole), self._size(shared)
 
     def _size(self, sql: str) -> LogSize:
@@ -243,15 +245,17 @@ class DuckDBEngine:
         # A log of events gets one row per click back.
         repeated = ", range(o.clicks)" if log.counts_events else ""
         self._sql.execute(f"""
-            COPY (SELECT {columns} FROM released o JOIN pairs p USING (pair) JOIN shown m USING ("user")
-                  {repeated} ORDER BY {_order("m.shown")}, p.query, p.url)
+            COPY (SELECT {columns}
+                  FROM released o JOIN pairs p USING (pair) JOIN shown m USING ("user") {repeated}
+                  ORDER BY {_order("m.shown")}, p.query, p.url)
             TO {literal(str(target))} ({_copy_options(log)})""")
 
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         self._remember_names(output, pseudonyms)
         self._sql.execute(f"""
-            COPY (SELECT u.name AS "user", m.shown AS pseudonym FROM shown m JOIN users u USING ("user")
-                  ORDER BY u.name) TO {literal(str(target))} (FORMAT parquet)""")
+            COPY (SELECT u.name AS "user", m.shown AS pseudonym
+                  FROM shown m JOIN users u USING ("user") ORDER BY u.name)
+            TO {literal(str(target))} (FORMAT parquet)""")
 
     def _remember_names(self, output: Output, pseudonyms: list[str] | None) -> None:
         released = {"user": output.user, "pair": output.pair, "clicks": output.count}
@@ -259,7 +263,8 @@ class DuckDBEngine:
         self._sql.execute("CREATE OR REPLACE TABLE released AS FROM released_arrays")
         self._sql.unregister("released_arrays")
         if pseudonyms is None:
-            self._sql.execute("""CREATE OR REPLACE TABLE shown AS SELECT "user", name AS shown FROM users""")
+            real = 'SELECT "user", name AS shown FROM users'
+            self._sql.execute(f"CREATE OR REPLACE TABLE shown AS {real}")
             return
         numbers = np.unique(output.user)
         names = np.array(pseudonyms, dtype=object)
@@ -286,9 +291,8 @@ def _copy_options(log: SearchLog) -> str:
     packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
-    if log.format == "csv":
-        return f"FORMAT csv, HEADER {log.header}, COMPRESSION {packing}"
-    return f"FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER {log.header}, COMPRESSION {packing}"
+    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
+    return f"FORMAT csv, {raw}HEADER {log.header}, COMPRESSION {packing}"
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

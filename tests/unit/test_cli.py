@@ -1,0 +1,212 @@
+"""The command line as a user meets it: exit codes, JSON, configuration, and no text of the log."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROWS = [(u, f"query {n}", f"www.s{n}.com", 1) for u in range(1, 9) for n in range(3)]
+SECRET = (1, "my secret illness", "www.doc.com", 2)
+
+
+@pytest.fixture
+def log(tmp_path):
+    file = tmp_path / "clicks.tsv"
+    write(file, [*ROWS, SECRET])
+    return file
+
+
+def write(file, rows, header="user\tquery\turl\tcount\n"):
+    file.write_text(header + "".join("\t".join(map(str, r)) + "\n" for r in rows))
+
+
+def slogan(*words, cwd, **env):
+    return subprocess.run(
+        [sys.executable, "-m", "slogan", *map(str, words)],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "5")
+
+
+def test_sanitize_prints_one_json_object_and_nothing_else(tmp_path, log):
+    done = slogan("sanitize", log, "-o", "out", *BUDGET, "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    asked = """objective epsilon delta budget_per_user users pairs clicks_in clicks_out pairs_out
+        users_out value bound gap status exposed_users_expected seconds release"""
+    assert set(asked.split()) <= told.keys()
+    assert told["release"] == "out"
+    assert told["users"] == 8
+    assert told["pairs"] == 4
+    assert told["clicks_in"] == 26
+    assert told["gap"] == abs(told["bound"] - told["value"]) / max(1, abs(told["bound"]))
+
+
+def test_inspect_is_table_3(tmp_path, log):
+    told = json.loads(slogan("inspect", log, "--json", cwd=tmp_path).stdout)
+
+    assert [told[n] for n in ("clicks", "users", "queries", "urls", "pairs")] == [26, 8, 4, 4, 4]
+    assert told["shared"] == {"clicks": 24, "users": 8, "queries": 3, "urls": 3, "pairs": 3}
+
+
+def test_words_go_to_stderr_without_colour_and_without_text_of_the_log(tmp_path, log):
+    done = slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert "released" in done.stderr
+    assert "\x1b[" not in done.stderr
+    assert "secret" not in done.stderr
+    assert "query 1" not in done.stderr
+
+
+def test_verify_accepts_an_honest_release_and_refuses_an_edited_one(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    honest = slogan("verify", log, "out", "--json", cwd=tmp_path)
+    released = tmp_path / "out/public/log.tsv"
+    released.write_text(released.read_text() + "77\tmy secret illness\twww.doc.com\t1\n")
+    edited = slogan("verify", log, "out", "--json", cwd=tmp_path)
+
+    assert honest.returncode == 0
+    assert json.loads(honest.stdout)["ok"] is True
+    assert edited.returncode == 4
+    failed = {c["name"] for c in json.loads(edited.stdout)["checks"] if not c["ok"]}
+    assert {"checksum", "no_unique_pair"} <= failed
+    assert "secret" not in edited.stdout + edited.stderr
+
+
+def test_verify_refuses_a_seeded_release(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, "--seed", "1", cwd=tmp_path)
+    done = slogan("verify", log, "out", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "not_a_test_run" in done.stderr
+
+
+def test_verify_refuses_a_release_made_for_another_budget(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    done = slogan("verify", log, "out", "--exp-epsilon", "1.1", "--delta", "0.1", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "budget" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["inspect", "nowhere.tsv"], 2),
+        (["inspect", "clicks.tsv", "--engine", "abacus"], 2),
+        (["inspect", "clicks.tsv", "--user", "nobody"], 2),
+        (["inspect"], 2),
+        (["dance"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", "--epsilon", "x", "--delta", ".1"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--objective", "fame"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--solver", "luck"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--output-size", "3"], 2),
+        (["sanitize", "clicks.tsv", "-o", "clicks.tsv", *BUDGET], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", "--epsilon", "0.01", "--delta", "0.01"], 3),
+        (["verify", "clicks.tsv", "nowhere"], 2),
+        (["verify", "clicks.tsv"], 2),
+        (["generate", "clicks.tsv"], 2),
+        (["--config", "nowhere.toml", "inspect", "clicks.tsv"], 2),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else str(v),
+)
+def test_exit_codes_and_hints(tmp_path, log, words, code):
+    before = log.read_bytes()
+    done = slogan(*words, cwd=tmp_path)
+
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert log.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".toml") == ["clicks.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "words"),
+    [
+        ([], 2, "no click"),
+        ([(1, "my secret", "u", -1)], 2, "negative"),
+        ([(1, "my secret", "u", 0)], 2, "zero"),
+        ([(1, "my secret", "u", 0.5)], 2, "fraction"),
+        ([(1, "my secret", "u", 2**60)], 2, "2^53"),
+        ([(1, "my secret", "u", "")], 2, "missing"),
+        ([(1, "my secret", "u", 1)], 3, "single user"),
+        ([(1, "my secret", "u", 1), (2, "other secret", "u", 1)], 3, "no pair is shared"),
+    ],
+)
+def test_bad_logs_each_have_their_own_message(tmp_path, rows, code, words):
+    write(tmp_path / "bad.tsv", rows)
+    done = slogan("sanitize", "bad.tsv", "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == code
+    assert words in " ".join(done.stderr.split())
+    assert "hint:" in done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text('[sanitize]\nexp_epsilon = 2\ndelta = "0.2"\ngap = 0.5\n')
+    words = ("--config", "slogan.toml", "sanitize", log, "--time-limit", "5", "--json")
+
+    def asked(*more, **env):
+        out = f"out{len(list(tmp_path.iterdir()))}"
+        done = slogan(*words, "-o", out, *more, cwd=tmp_path, **env)
+        manifest = json.loads((tmp_path / out / "public/manifest.json").read_text())
+        return manifest["budget"]["delta"], manifest["parameters"]["gap"], done.returncode
+
+    assert asked() == ("0.2", 0.5, 0)
+    assert asked(SLOGAN_DELTA="0.3") == ("0.3", 0.5, 0)
+    assert asked("--delta", "0.4", SLOGAN_DELTA="0.3") == ("0.4", 0.5, 0)
+
+
+def test_an_unknown_key_in_the_file_is_refused(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text("[sanitize]\nepsillon = 2\n")
+    done = slogan("--config", "slogan.toml", "sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "epsillon" in done.stderr
+
+
+def test_a_broken_configuration_file_is_refused(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text("[sanitize\n")
+    done = slogan("--config", "slogan.toml", "sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["demo", "inspect", "sanitize", "verify", "generate"])
+def test_help_has_an_example_to_paste(tmp_path, verb):
+    done = slogan(verb, "--help", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert f"slogan {verb}" in done.stdout.split("Usage:")[1].split("\n", 1)[1]
+
+
+def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, capsys):
+    from slogan import __main__ as entry
+
+    def explode():
+        raise RuntimeError("my secret illness")
+
+    monkeypatch.delenv("SLOGAN_DEBUG", raising=False)
+    monkeypatch.setattr(entry.app, "meta", explode)
+    with pytest.raises(SystemExit) as stop:
+        entry.main()
+
+    assert stop.value.code == 1
+    assert "secret" not in capsys.readouterr().err

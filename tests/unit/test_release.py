@@ -1,0 +1,249 @@
+"""The release folder: same schema, atomic, nothing of the log in public but through the mechanism."""
+
+import json
+import stat
+
+import duckdb
+import pytest
+
+import slogan
+from slogan import errors
+from slogan.release import publish
+
+BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
+USERS = range(1001, 1013)
+PAIRS = [(f"query {n}", f"www.site{n}.com") for n in range(4)]
+
+
+def clicks():
+    """Twelve users who share four pairs, and one pair nobody else has."""
+    rows = [(u, *PAIRS[n], 1 + (u + n) % 3) for u in USERS for n in range(4) if (u + n) % 4]
+    return [*rows, (1001, "my secret", "www.only-me.com", 2)]
+
+
+@pytest.fixture
+def log(tmp_path):
+    file = tmp_path / "clicks.tsv"
+    lines = ["user\tquery\turl\tcount", *("\t".join(map(str, row)) for row in clicks())]
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+def saved(log, target, **options):
+    release = slogan.sanitize(log, BUDGET, time_limit=10, **options)
+    try:
+        return release.save(target)
+    finally:
+        release.close()
+
+
+def table(file):
+    return duckdb.sql(f"FROM '{file}'")
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst"])
+def test_the_output_has_columns_types_and_format_of_the_input(tmp_path, suffix):
+    import polars as pl
+
+    schema = {"note": pl.String, "user": pl.Int32, "query": pl.String, "count": pl.Int16, "url": pl.String}
+    rows = [("x", u, q, n, w) for u, q, w, n in clicks()]
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    source = tmp_path / f"in.{suffix}"
+    options = {"tsv": "DELIMITER '\t', QUOTE '', ESCAPE '', FORMAT csv", "csv": "FORMAT csv",
+               "jsonl": "FORMAT json", "parquet": "FORMAT parquet"}[suffix.split(".")[0]]
+    view = duckdb.connect()
+    view.register("frame", frame.to_arrow())
+    view.execute(f"COPY (FROM frame) TO '{source}' ({options})")
+
+    summary = saved(source, tmp_path / "out")
+    released = tmp_path / "out" / "public" / f"log.{suffix}"
+
+    before, after = table(source), table(released)
+    assert before.columns == after.columns == list(schema)
+    if suffix in ("parquet", "jsonl"):
+        assert [str(t) for t in before.types[1:]] == [str(t) for t in after.types[1:]]
+    rows = after.fetchall()
+    assert sum(int(row[3]) for row in rows) == summary["clicks_out"] > 0
+    assert {row[0] for row in rows} == {None}
+    assert {(row[2], row[4]) for row in rows} <= set(PAIRS)
+    assert rows == sorted(rows, key=lambda row: (row[1], row[2], row[4]))
+
+
+def test_events_come_back_as_events(tmp_path):
+    source = tmp_path / "aol.txt"
+    lines = ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"]
+    for user, query, url, n in clicks():
+        lines += [f"{user}\t{query}\t2006-03-01\t1\t{url}"] * n
+    source.write_text("".join(f"{line}\n" for line in lines))
+
+    summary = saved(source, tmp_path / "out")
+    released = (tmp_path / "out" / "public" / "log.tsv").read_text().splitlines()
+
+    assert released[0] == lines[0]
+    assert len(released) - 1 == summary["clicks_out"]
+    assert all(line.split("\t")[2:4] == ["", ""] for line in released[1:])
+
+
+def test_fresh_ids_are_new_and_of_the_same_kind_and_kept_ids_are_kept(tmp_path, log):
+    saved(log, tmp_path / "fresh")
+    saved(log, tmp_path / "kept", pseudonyms="keep")
+    fresh = {int(row[0]) for row in table(tmp_path / "fresh/public/log.tsv").fetchall()}
+    kept = {int(row[0]) for row in table(tmp_path / "kept/public/log.tsv").fetchall()}
+
+    assert kept <= set(USERS)
+    assert not fresh & set(USERS)  # a chance of 1 in 10^7 to coincide
+    names = dict(table(tmp_path / "fresh/curator/pseudonyms.parquet").fetchall())
+    assert {int(n) for n in names.values()} == fresh
+    assert {int(n) for n in names} <= set(USERS)
+
+
+@pytest.mark.parametrize("name", ["ann", "0017", "6fa459ea-ee8a-3ca4-894e-db77e160355e"])
+def test_text_ids_get_text_ids(tmp_path, name):
+    source = tmp_path / "t.csv"
+    rows = [f"{u},{q},{w},{n}" for u, q, w, n in clicks()]
+    source.write_text("\n".join(["user,query,url,count", f"{name},query 0,www.site0.com,1", *rows]))
+
+    saved(source, tmp_path / "out")
+    shown = [line.split(",")[0] for line in (tmp_path / "out/public/log.csv").read_text().splitlines()[1:]]
+
+    assert all(len(user) == 16 and int(user, 16) >= 0 for user in shown)
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path, log):
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        saved(log, tmp_path / name, seed=seed)
+    first, again, other = ((tmp_path / n / "public/log.tsv").read_bytes() for n in "abc")
+
+    assert first == again != other
+
+
+def test_a_seeded_run_is_marked(tmp_path, log):
+    saved(log, tmp_path / "out", seed=1)
+
+    assert json.loads((tmp_path / "out/public/manifest.json").read_text())["test_run"] is True
+    for page in ("public/report.html", "curator/report.html"):
+        assert "Test run" in (tmp_path / "out" / page).read_text()
+
+
+def test_unseeded_runs_differ(tmp_path, log):
+    saved(log, tmp_path / "a")
+    saved(log, tmp_path / "b")
+
+    assert (tmp_path / "a/public/log.tsv").read_bytes() != (tmp_path / "b/public/log.tsv").read_bytes()
+
+
+def test_the_curators_folder_is_private(tmp_path, log):
+    saved(log, tmp_path / "out")
+
+    assert stat.S_IMODE((tmp_path / "out/curator").stat().st_mode) == 0o700
+    assert sorted(p.name for p in (tmp_path / "out/public").iterdir()) == [
+        "log.tsv",
+        "manifest.json",
+        "report.html",
+    ]
+
+
+def test_nothing_public_but_the_log_depends_on_the_log(tmp_path, log):
+    """Two very different logs give the same manifest and report, up to the checksum."""
+    other = tmp_path / "other.tsv"
+    rows = [f"{u}\tanother {n}\twww.b{n}.org\t1" for u in range(40) for n in range(9)]
+    other.write_text("\n".join(["user\tquery\turl\tcount", *rows]) + "\n")
+    pages = []
+    for source, name in ((log, "a"), (other, "b")):
+        saved(source, tmp_path / name)
+        manifest = (tmp_path / name / "public/manifest.json").read_text()
+        checksum = json.loads(manifest)["log"]["sha256"]
+        report = (tmp_path / name / "public/report.html").read_text()
+        pages.append((manifest.replace(checksum, ""), report.replace(checksum, "")))
+
+    assert pages[0] == pages[1]
+
+
+def test_an_existing_target_is_kept_unless_forced(tmp_path, log):
+    saved(log, tmp_path / "out")
+    with slogan_release(log) as release:
+        with pytest.raises(errors.ReleaseExistsError, match="--force"):
+            release.save(tmp_path / "out")
+        release.save(tmp_path / "out", force=True)
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine/thesis.txt").write_text("years of work")
+        with pytest.raises(errors.ReleaseExistsError, match="not a release"):
+            release.save(tmp_path / "mine", force=True)
+    assert (tmp_path / "mine/thesis.txt").exists()
+
+
+class slogan_release:  # noqa: N801
+    def __init__(self, log):
+        self.release = slogan.sanitize(log, BUDGET, time_limit=5)
+
+    def __enter__(self):
+        return self.release
+
+    def __exit__(self, *_):
+        self.release.close()
+
+
+def test_a_failure_while_writing_leaves_nothing_behind(tmp_path):
+    def fail(folder):
+        (folder / "half").write_text("half a release")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        publish(tmp_path / "out", fail, force=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_while_replacing_keeps_the_old_release(tmp_path, log):
+    saved(log, tmp_path / "out")
+    before = (tmp_path / "out/public/log.tsv").read_bytes()
+
+    def fail(folder):
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        publish(tmp_path / "out", fail, force=True)
+    assert (tmp_path / "out/public/log.tsv").read_bytes() == before
+
+
+def test_closing_a_release_removes_its_private_folder(log):
+    release = slogan.sanitize(log, BUDGET, time_limit=5)
+    folder = release.engine._folder
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    release.close()
+    assert not folder.exists()
+
+
+def test_logs_from_which_nothing_can_be_released(tmp_path):
+    def attempt(rows, budget=BUDGET):
+        file = tmp_path / "few.tsv"
+        file.write_text("".join("\t".join(map(str, r)) + "\n" for r in [("user", "query", "url", "count"), *rows]))
+        return slogan.sanitize(file, budget)
+
+    with pytest.raises(errors.SingleUserError) as single:
+        attempt([(1, "q", "u", 1)])
+    with pytest.raises(errors.AllPairsUniqueError) as unique:
+        attempt([(1, "q", "u", 1), (2, "r", "u", 1)])
+    with pytest.raises(errors.EmptyPlanError) as empty:
+        attempt([(1, "q", "u", 1), (2, "q", "u", 1)], slogan.PrivacyBudget(epsilon="0.1", delta="0.1"))
+    assert [e.value.exit_code for e in (single, unique, empty)] == [3, 3, 3]
+
+
+def test_an_output_size_above_lambda_is_refused_with_lambda_named(log):
+    with pytest.raises(errors.OutputSizeError, match="λ = ") as caught:
+        slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(output_size=10_000), time_limit=5)
+    largest = caught.value.largest
+    release = slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(output_size=largest), time_limit=5)
+    assert release.plan.size == largest
+    half = slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(), time_limit=5)
+    assert half.plan.size == largest // 2
+
+
+def test_a_table_in_memory_is_sanitized_too(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame(clicks(), columns=["user", "query", "url", "count"])
+    summary = saved(frame, tmp_path / "out")
+
+    assert table(tmp_path / "out/public/log.parquet").columns == list(frame.columns)
+    assert summary["clicks_out"] > 0
