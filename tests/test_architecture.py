@@ -10,13 +10,14 @@ import pytest
 import slogan
 
 SOURCE = Path(slogan.__file__).parent
-FLOW = """
+ROOMS = """
     errors arrays privacy randomness registry stages
     histogram constraints program plan objectives solvers sampling
     detection searchlog pseudonyms engines
     promise manifest report release inspection pipeline
-    vocabulary generate audit demo words cli
-""".split()
+    vocabulary population generate audit demo words cli
+"""
+FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))
 OUTERMOST = {"__init__", "__main__"}
 

@@ -2,7 +2,9 @@
 
 from importlib.metadata import version
 
+from slogan.audit.certificate import verify
 from slogan.errors import SloganError
+from slogan.generate import generate
 from slogan.inspection import inspect
 from slogan.objectives.diversity import Diversity
 from slogan.objectives.frequent_pairs import FrequentPairs
@@ -24,7 +26,9 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "generate",
     "inspect",
     "read",
     "sanitize",
+    "verify",
 ]

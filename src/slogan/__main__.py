@@ -24,14 +24,14 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("stopped; nothing was published")
         sys.exit(130)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback may quote the log
+    except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         _say(
-            f"[bold red]internal error:[/] {type(error).__name__} at {where}\n  [dim]hint:[/] please "
-            "report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log"
+            f"[bold red]internal error:[/] {type(error).__name__} at {where}\n  [dim]hint:[/] "
+            "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log"
         )
         sys.exit(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from slogan.objectives import Objective
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, read
-from slogan.stages import Watcher
+from slogan.stages import Watcher, silent
 
 app = App(
     name="slogan",
@@ -111,9 +111,7 @@ class Budgeting:
                 "a release needs a privacy budget",
                 hint="give --epsilon (or --exp-epsilon) and --delta, or set them in slogan.toml",
             )
-        return PrivacyBudget(
-            epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta
-        )
+        return PrivacyBudget(epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta)
 
 
 @Parameter(name="*", group=Group("Utility"))
@@ -143,7 +141,7 @@ class Utility:
         kind = objectives.load(self.objective)
         unknown = given.keys() - kind.__annotations__.keys()
         if unknown:
-            option = sorted(unknown)[0].replace("_", "-")
+            option = min(unknown).replace("_", "-")
             raise OptionError(
                 f"--{option} means nothing for --objective {self.objective}",
                 hint="use it with --objective frequent_pairs, or leave it out",
@@ -229,7 +227,9 @@ def sanitize(
 
 @app.command
 def verify(
-    *paths: Annotated[str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")],
+    *paths: Annotated[
+        str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
+    ],
     budgeting: Budgeting = Budgeting(),
     reading: Reading = Reading(),
     json: Json = False,
@@ -303,7 +303,7 @@ def demo(
     out: Annotated[Path, Parameter(help="Where the files go.")] = Path("demo"),
     json: Json = False,
 ) -> None:
-    """Show the whole story in a minute: a recognisable person, an attack, a release, the attack again.
+    """Show the story in a minute: a recognisable person, an attack, a release, the attack again.
 
     `slogan demo`
     """
@@ -313,10 +313,10 @@ def demo(
 
 
 @contextmanager
-def _watching() -> Iterator[Watcher]:
+def _watching() -> Generator[Watcher]:
     """Show the current stage on a terminal; say nothing elsewhere."""
     if not _stderr.is_terminal:
-        yield lambda stage, note: None
+        yield silent
         return
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=_stderr, transient=True) as progress:

@@ -71,7 +71,7 @@ class PrivacyConstraints:
         return upper
 
     def cost_of_rows(self, rows: Ints) -> Floats:
-        """log t_ijk for some rows of the histogram."""
+        """Log t_ijk for some rows of the histogram."""
         share = self.hist.count[rows] / self.hist.pair_total[self.hist.pair[rows]]
         return -np.log1p(-share)
 
@@ -93,7 +93,7 @@ class PrivacyConstraints:
 
     def allows_user(self, user: int, counts: Ints) -> bool:
         """Whether one user's constraint holds; in integers wherever floating point is in doubt."""
-        rows = np.arange(self.first_row[user], self.first_row[user + 1])
+        rows = np.arange(int(self.first_row[user]), int(self.first_row[user + 1]))
         clicks = counts[self.hist.pair[rows]]
         charge = float(self.cost_of_rows(rows) @ clicks)
         if abs(charge - self.limit) > _CLEAR * self.limit:

@@ -14,7 +14,7 @@ from slogan.audit.certificate import verify
 from slogan.generate import generate
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
-from slogan.stages import Watcher
+from slogan.stages import Watcher, silent
 
 PERSON = "999042"
 # The person is invented, and so are the names of family, town and firm.
@@ -53,18 +53,17 @@ class Attack:
 
 
 def demo(
-    folder: Path, *, users: int = 2_500, seed: int = 0, watcher: Watcher | None = None
+    folder: Path, *, users: int = 2_500, seed: int = 0, watcher: Watcher = silent
 ) -> dict[str, Any]:
     """Tell the whole story; everything it writes is in `folder`."""
     start = time.perf_counter()
-    watch = watcher or (lambda stage, note: None)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "clicks.tsv"
-    watch("generate", f"{users:,} users")
+    watcher("generate", f"{users:,} users")
     generate(log, users=users, seed=seed)
     known = _plant(log)
     budget = PrivacyBudget(exp_epsilon="2", delta="0.5")
-    releases = [_released(name, log, folder, budget, known, watch) for name in objectives.names()]
+    releases = [_released(name, log, folder, budget, known, watcher) for name in objectives.names()]
     return {
         "log": str(log),
         "person": PERSON,
@@ -119,7 +118,7 @@ def _plant(log: Path) -> list[tuple[str, str]]:
     with log.open("a") as rows:
         for query, url, clicks in (*_TRACES, *_SECRETS, *shared):
             rows.write(f"{PERSON}\t{query}\t{url}\t{clicks}\n")
-    return popular[-_KNOWN_CLICKS:] + [(_TRACES[0][0], _TRACES[0][1])]
+    return [*popular[-_KNOWN_CLICKS:], _TRACES[0][:2]]
 
 
 def _attack(log: Path, known: list[tuple[str, str]]) -> Attack:

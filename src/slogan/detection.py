@@ -9,6 +9,7 @@ import gzip
 import io
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -61,9 +62,9 @@ class Columns:
     """None for a log of events: each row with a url is one click."""
 
 
-def expand(source: str | Path | list[str | Path] | tuple[str | Path, ...]) -> tuple[Path, ...]:
+def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """The files meant by one path, several, or glob patterns, in sorted order, each once."""
-    sources = source if isinstance(source, list | tuple) else [source]
+    sources = [source] if isinstance(source, str | Path) else source
     files: set[Path] = set()
     for item in sources:
         if Path(item).is_dir():
@@ -230,5 +231,6 @@ def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> 
     what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
     return MissingColumnError(
         f"{problem}; {what}",
-        hint=f"name it with --{role} NAME; for a file without a header give --columns user,query,url,count",
+        hint=f"name it with --{role} NAME; for a file without a header give "
+        "--columns user,query,url,count",
     )

@@ -124,8 +124,8 @@ class AllPairsUniqueError(NothingToReleaseError):
 
     def __init__(self, *, users: int, pairs: int) -> None:
         super().__init__(
-            f"no pair is shared: each of the {pairs} pairs of the {users} users belongs to one user only",
-            hint="pool more users or a longer period, or make queries coarser (lower case, trimmed)",
+            f"no pair is shared: each of the {pairs} pairs of {users} users belongs to one user",
+            hint="pool more users or a longer period, or make queries coarser (lower case)",
         )
         self.users, self.pairs = users, pairs
 

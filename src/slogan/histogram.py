@@ -68,7 +68,7 @@ class PairHistogram:
         return int(self.count.sum())
 
     def without_unique_pairs(self) -> PairHistogram:
-        """Drop pairs held by a single user [Hong12, Thm 1, condition 1], and users left with none."""
+        """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
         return self._of_pairs(self.holders >= 2)
 
     def without_user(self, user: int) -> PairHistogram:

@@ -1,4 +1,4 @@
-"""The manifest: what a release says of itself, in public. Nothing in it is computed from the log."""
+"""The manifest: what a release says of itself in public; nothing in it depends on the log."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from slogan.release import Release
 from slogan.sampling import sample_users
 from slogan.searchlog import SearchLog, Source, read
 from slogan.solvers import Effort
-from slogan.stages import Stages, Watcher
+from slogan.stages import Stages, Watcher, silent
 
 
 def sanitize(
@@ -35,7 +35,7 @@ def sanitize(
     seed: int | None = None,
     engine: str = "duckdb",
     memory_limit: str | None = None,
-    watcher: Watcher | None = None,
+    watcher: Watcher = silent,
 ) -> Release:
     """Publishable counts with the best utility, and a user drawn for every released click.
 
@@ -79,7 +79,11 @@ def sanitize(
             raise _empty(constraints)
         with stages.stage("sample"):
             output = sample_users(constraints.hist, planned, rng)
-            names = fresh_pseudonyms(output.users, counted.id_kind, rng) if pseudonyms == "fresh" else None
+            names = (
+                fresh_pseudonyms(output.users, counted.id_kind, rng)
+                if pseudonyms == "fresh"
+                else None
+            )
         return Release(
             log=source,
             budget=budget,
@@ -132,9 +136,18 @@ def _parameters(
     objective: Objective, *, solver: str, time_limit: float, gap: float
 ) -> dict[str, str | int | float | None]:
     """The resolved configuration: what the curator chose, never what the log gave."""
-    own = {name: value if isinstance(value, int) else str(value)
-           for name, value in vars(objective).items() if value is not None}
-    return {"objective": objective.name, **own, "solver": solver, "time_limit": time_limit, "gap": gap}
+    own = {
+        name: value if isinstance(value, int) else str(value)
+        for name, value in vars(objective).items()
+        if value is not None
+    }
+    return {
+        "objective": objective.name,
+        **own,
+        "solver": solver,
+        "time_limit": time_limit,
+        "gap": gap,
+    }
 
 
 __all__ = ["objectives", "sanitize"]

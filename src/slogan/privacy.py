@@ -72,7 +72,7 @@ class PrivacyBudget:
                 return ratio
             raise BudgetError(
                 f"e^epsilon must be above 1, got {self.exp_epsilon}",
-                hint="e^epsilon = 2 lets an output be at most twice as likely with a user as without",
+                hint="e^epsilon = 2 lets an output be at most twice as likely without a user",
             )
         power = exact(self.epsilon or 0)
         if not 0 < power <= 700:
@@ -84,7 +84,7 @@ class PrivacyBudget:
 
     @property
     def per_user(self) -> float:
-        """What each user may be charged in total: b = min(ε, log 1/(1−δ)), for display and solvers."""
+        """What each user may be charged: b = min(ε, log 1/(1−δ)), for display and solvers."""
         excess = self.allowance - 1
         return math.log1p(float(excess))
 

@@ -25,18 +25,18 @@ def sampling_promise(budget: PrivacyBudget) -> Promise:
         guarantees=(
             "Protected unit: one user's whole log. Neighbours: the log, and the log without one of "
             "its users.",
-            f"Given the released number of clicks of each pair: for each user of the log, the chance "
-            f"that any row of that user is shown is at most δ = {delta:g}.",
+            f"Given the released number of clicks of each pair: for each user of the log, the "
+            f"chance that any row of that user is shown is at most δ = {delta:g}.",
             f"Given those numbers: any output that does not show the user is at most {ratio:.4g} "
             "times as likely without the user's log as with it, and never less likely.",
             "No pair that only one user clicked is released.",
         ),
         not_guaranteed=(
-            "The number of clicks of each pair is itself computed from the log without noise. What "
-            "it reveals, and through it the choice of released pairs and the size of the output, is "
-            "not covered.",
-            "The rows shown are rows of real users: δ bounds the chance of showing a given user, it "
-            "is not the chance of a rare accident.",
+            "The number of clicks of each pair is itself computed from the log without noise. "
+            "What it reveals, and through it the choice of released pairs and the size of the "
+            "output, is not covered.",
+            "The rows shown are rows of real users: δ bounds the chance of showing a given user, "
+            "it is not the chance of a rare accident.",
             "A user added to the log is not covered: the counts need not fit the larger log.",
             "Several releases from overlapping logs add up; nothing here accounts for the others.",
             "The text of a released query may itself name somebody.",

@@ -1,4 +1,4 @@
-"""Fresh user-IDs of the same type as the log's, each drawn at random and independent of the rest."""
+"""Fresh user-IDs of the same type as the log's, each drawn at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder is a registry: `objectives/x.py` is the option `--objective x`, with no edit elsewhere."""
+"""A folder is a registry: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
 
 from __future__ import annotations
 

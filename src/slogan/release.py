@@ -28,7 +28,7 @@ from slogan.stages import Stages
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A sanitized log, ready to be looked at and saved. Close it, or let it go, to forget the log."""
+    """A sanitized log, ready to be looked at and saved. Close it to forget the log."""
 
     log: SearchLog
     budget: PrivacyBudget
@@ -161,7 +161,8 @@ def publish(target: Path, fill: Callable[[Path], None], *, force: bool) -> None:
         partial.mkdir()
     except OSError as cause:
         raise SloganError(
-            f"cannot write beside {target}: {cause.strerror}", hint="choose a writable place with -o"
+            f"cannot write beside {target}: {cause.strerror}",
+            hint="choose a writable place with -o",
         ) from cause
     try:
         fill(partial)
@@ -177,7 +178,9 @@ def _check_replaceable(target: Path, *, force: bool) -> None:
             f"{target} already exists", hint="choose another -o, or give --force to replace it"
         )
     is_release = target.is_dir() and not target.is_symlink()
-    if not is_release or (any(target.iterdir()) and not (target / "public/manifest.json").is_file()):
+    if not is_release or (
+        any(target.iterdir()) and not (target / "public/manifest.json").is_file()
+    ):
         raise ReleaseExistsError(
             f"{target} is not a release of slogan, so --force does not replace it",
             hint="choose another -o, or remove it yourself",

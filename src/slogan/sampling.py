@@ -54,11 +54,7 @@ def sample_users(hist: PairHistogram, planned: Plan, rng: Randomness) -> Output:
         click = np.arange(first, min(first + _DRAWS_AT_ONCE, planned.size))
         pair = np.searchsorted(released, click, side="right")
         point = before_pair[pair] + uniform_below(hist.pair_total[pair], rng)
-        shown += np.bincount(
-            np.searchsorted(last_click, point, side="right"), minlength=len(shown)
-        )
+        shown += np.bincount(np.searchsorted(last_click, point, side="right"), minlength=len(shown))
     rows = np.flatnonzero(shown)
     rows = rows[np.lexsort((hist.pair[by_pair[rows]], hist.user[by_pair[rows]]))]
-    return Output(
-        user=hist.user[by_pair[rows]], pair=hist.pair[by_pair[rows]], count=shown[rows]
-    )
+    return Output(user=hist.user[by_pair[rows]], pair=hist.pair[by_pair[rows]], count=shown[rows])

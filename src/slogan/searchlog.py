@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from slogan.detection import (
     ENCODINGS,
@@ -18,7 +20,7 @@ from slogan.detection import (
 )
 from slogan.errors import LogFormatError, OptionError
 
-Source = str | Path | list[str | Path] | tuple[str | Path, ...]
+Source = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,9 @@ def read(
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
     if on_bad_row not in ("error", "skip"):
-        raise OptionError("on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows")
+        raise OptionError(
+            "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
+        )
     skip = on_bad_row == "skip"
     if not _is_path(source):
         found = assign_roles(_table_columns(source), roles, show=True)
@@ -96,7 +100,9 @@ def read(
         compression=compression,
         header=columns is None,
         encoding=encoding,
-        columns=assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet")),
+        columns=assign_roles(
+            names, roles, show=columns is not None or kind in ("jsonl", "parquet")
+        ),
         skip_bad_rows=skip,
     )
 
@@ -110,7 +116,8 @@ def _is_path(source: object) -> bool:
 def _table_columns(table: object) -> tuple[str, ...]:
     schema = getattr(table, "collect_schema", None)  # a Polars LazyFrame
     if callable(schema):
-        return tuple(schema().names())  # pyright: ignore[reportAttributeAccessIssue]
+        lazy: Any = schema()
+        return tuple(lazy.names())
     for attribute in ("column_names", "columns"):
         if (names := getattr(table, attribute, None)) is not None:
             return tuple(str(n) for n in names)
@@ -121,7 +128,11 @@ def _table_columns(table: object) -> tuple[str, ...]:
 
 
 def _names(
-    files: tuple[Path, ...], kind: str, compression: str, encoding: str, given: tuple[str, ...] | None
+    files: tuple[Path, ...],
+    kind: str,
+    compression: str,
+    encoding: str,
+    given: tuple[str, ...] | None,
 ) -> tuple[str, ...]:
     if given is not None:
         return given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,16 +11,21 @@ Watcher = Callable[[str, str], None]
 """Told the name of a stage and a note on how far it is."""
 
 
+def silent(stage: str, note: str) -> None:
+    """Watch nothing."""
+    del stage, note
+
+
 @dataclass
 class Stages:
     """Names the stages of a run as they pass and remembers the seconds each took."""
 
-    watcher: Watcher | None = None
+    watcher: Watcher = silent
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     _current: str = ""
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None]:
         """Everything done inside belongs to this stage."""
         self._current = name
         self.note("")
@@ -32,8 +37,7 @@ class Stages:
 
     def note(self, words: str) -> None:
         """Say how far the current stage is. Numbers only, never text of the log."""
-        if self.watcher is not None:
-            self.watcher(self._current, words)
+        self.watcher(self._current, words)
 
     def rounded(self) -> dict[str, float]:
         """Seconds by stage, to the millisecond."""

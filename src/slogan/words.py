@@ -17,8 +17,10 @@ def inspection(found: dict[str, Any]) -> RenderableType:
     for name in ("clicks", "users", "queries", "urls", "pairs"):
         table.add_row(name, f"{found[name]:,}", f"{found['shared'][name]:,}")
     columns = found["columns"]
-    kind = f"each row has a number of clicks ({columns['count']})" if columns["count"] else (
-        "each row with a url is one click"
+    kind = (
+        f"each row has a number of clicks ({columns['count']})"
+        if columns["count"]
+        else ("each row with a url is one click")
     )
     lines = [
         f"{found['format']}, {found['files']} file(s); user = {columns['user']}, "
@@ -41,8 +43,8 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"(gap {done['gap']:.2%}, {done['status']}, solver {done['solver']})",
         f"each user may be charged {done['budget_per_user']:.4g}; a row of "
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
-        "guaranteed given the counts, for the removal of any user in the log; the counts themselves "
-        "are not private",
+        "guaranteed given the counts, for the removal of any user in the log; "
+        "the counts themselves are not private",
         *_left_out(done),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
@@ -77,14 +79,23 @@ def demo(told: dict[str, Any]) -> RenderableType:
     story = [
         f"A made-up log with one recognisable person in it: {told['log']}",
         f"An attacker knows two words, {' and '.join(told['knows'])}.",
-        f"  In the raw log they lead to {raw['named_users']} user, number {told['person']}, and with "
-        f"the user-ID to {raw['secrets_found']} secrets:",
+        f"  In the raw log they lead to {raw['named_users']} user, number {told['person']}, "
+        f"and with the user-ID to {raw['secrets_found']} secrets:",
         *(f"    “{secret}”" for secret in told["secrets"]),
         "",
-        f"The same attack on sanitized logs (e^ε = {told['exp_epsilon']:g}, δ = {told['delta']:g}):",
+        f"The same attack on sanitized logs, e^ε = {told['exp_epsilon']:g}, δ = {told['delta']:g}:",
     ]
     table = Table(box=None, pad_edge=False)
-    for heading in ("objective", "clicks", "pairs", "users", "gap", "found by name", "secrets", "verified"):
+    for heading in (
+        "objective",
+        "clicks",
+        "pairs",
+        "users",
+        "gap",
+        "found by name",
+        "secrets",
+        "verified",
+    ):
         table.add_column(heading, justify="left" if heading == "objective" else "right")
     for release in told["releases"]:
         attack = release["attack"]
@@ -99,5 +110,8 @@ def demo(told: dict[str, Any]) -> RenderableType:
             "yes" if release["verified"] else "NO",
         )
     places = "\n".join(f"  {release['release']}" for release in told["releases"])
-    end = f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\nTook {told['seconds']} s."
+    end = (
+        f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\n"
+        f"Took {told['seconds']} s."
+    )
     return Group(Text("\n".join(story)), Text(), table, Text(), Text(end))

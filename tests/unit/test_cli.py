@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -204,7 +205,7 @@ def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, 
         raise RuntimeError("my secret illness")
 
     monkeypatch.delenv("SLOGAN_DEBUG", raising=False)
-    monkeypatch.setattr(entry.app, "meta", explode)
+    monkeypatch.setattr(entry, "app", SimpleNamespace(meta=explode))
     with pytest.raises(SystemExit) as stop:
         entry.main()
 

@@ -1,4 +1,4 @@
-"""The release folder: same schema, atomic, nothing of the log in public but through the mechanism."""
+"""The release folder: same schema, atomic, and nothing of the log in public but the log."""
 
 import json
 import stat
@@ -45,12 +45,22 @@ def table(file):
 def test_the_output_has_columns_types_and_format_of_the_input(tmp_path, suffix):
     import polars as pl
 
-    schema = {"note": pl.String, "user": pl.Int32, "query": pl.String, "count": pl.Int16, "url": pl.String}
+    schema = {
+        "note": pl.String,
+        "user": pl.Int32,
+        "query": pl.String,
+        "count": pl.Int16,
+        "url": pl.String,
+    }
     rows = [("x", u, q, n, w) for u, q, w, n in clicks()]
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     source = tmp_path / f"in.{suffix}"
-    options = {"tsv": "DELIMITER '\t', QUOTE '', ESCAPE '', FORMAT csv", "csv": "FORMAT csv",
-               "jsonl": "FORMAT json", "parquet": "FORMAT parquet"}[suffix.split(".")[0]]
+    options = {
+        "tsv": "DELIMITER '\t', QUOTE '', ESCAPE '', FORMAT csv",
+        "csv": "FORMAT csv",
+        "jsonl": "FORMAT json",
+        "parquet": "FORMAT parquet",
+    }[suffix.split(".")[0]]
     view = duckdb.connect()
     view.register("frame", frame.to_arrow())
     view.execute(f"COPY (FROM frame) TO '{source}' ({options})")
@@ -104,7 +114,10 @@ def test_text_ids_get_text_ids(tmp_path, name):
     source.write_text("\n".join(["user,query,url,count", f"{name},query 0,www.site0.com,1", *rows]))
 
     saved(source, tmp_path / "out")
-    shown = [line.split(",")[0] for line in (tmp_path / "out/public/log.csv").read_text().splitlines()[1:]]
+    shown = [
+        line.split(",")[0]
+        for line in (tmp_path / "out/public/log.csv").read_text().splitlines()[1:]
+    ]
 
     assert all(len(user) == 16 and int(user, 16) >= 0 for user in shown)
 
@@ -129,7 +142,9 @@ def test_unseeded_runs_differ(tmp_path, log):
     saved(log, tmp_path / "a")
     saved(log, tmp_path / "b")
 
-    assert (tmp_path / "a/public/log.tsv").read_bytes() != (tmp_path / "b/public/log.tsv").read_bytes()
+    assert (tmp_path / "a/public/log.tsv").read_bytes() != (
+        tmp_path / "b/public/log.tsv"
+    ).read_bytes()
 
 
 def test_the_curators_folder_is_private(tmp_path, log):
@@ -217,7 +232,11 @@ def test_closing_a_release_removes_its_private_folder(log):
 def test_logs_from_which_nothing_can_be_released(tmp_path):
     def attempt(rows, budget=BUDGET):
         file = tmp_path / "few.tsv"
-        file.write_text("".join("\t".join(map(str, r)) + "\n" for r in [("user", "query", "url", "count"), *rows]))
+        file.write_text(
+            "".join(
+                "\t".join(map(str, r)) + "\n" for r in [("user", "query", "url", "count"), *rows]
+            )
+        )
         return slogan.sanitize(file, budget)
 
     with pytest.raises(errors.SingleUserError) as single:
@@ -225,15 +244,21 @@ def test_logs_from_which_nothing_can_be_released(tmp_path):
     with pytest.raises(errors.AllPairsUniqueError) as unique:
         attempt([(1, "q", "u", 1), (2, "r", "u", 1)])
     with pytest.raises(errors.EmptyPlanError) as empty:
-        attempt([(1, "q", "u", 1), (2, "q", "u", 1)], slogan.PrivacyBudget(epsilon="0.1", delta="0.1"))
+        attempt(
+            [(1, "q", "u", 1), (2, "q", "u", 1)], slogan.PrivacyBudget(epsilon="0.1", delta="0.1")
+        )
     assert [e.value.exit_code for e in (single, unique, empty)] == [3, 3, 3]
 
 
 def test_an_output_size_above_lambda_is_refused_with_lambda_named(log):
     with pytest.raises(errors.OutputSizeError, match="λ = ") as caught:
-        slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(output_size=10_000), time_limit=5)
+        slogan.sanitize(
+            log, BUDGET, objective=slogan.FrequentPairs(output_size=10_000), time_limit=5
+        )
     largest = caught.value.largest
-    release = slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(output_size=largest), time_limit=5)
+    release = slogan.sanitize(
+        log, BUDGET, objective=slogan.FrequentPairs(output_size=largest), time_limit=5
+    )
     assert release.plan.size == largest
     half = slogan.sanitize(log, BUDGET, objective=slogan.FrequentPairs(), time_limit=5)
     assert half.plan.size == largest // 2

@@ -9,7 +9,7 @@ from slogan.program import Program
 
 
 def greedy(program: Program) -> Ints:
-    """Counts within every constraint (up to rounding), filled by ascending total cost of a click."""
+    """Counts within every constraint (up to rounding), cheapest pairs in total filled first."""
     columns = program.constraints.cost.tocsc()
     slack = np.full(columns.shape[0], program.constraints.limit)
     counts = np.zeros(program.pairs, dtype=np.int64)

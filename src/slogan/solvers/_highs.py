@@ -149,7 +149,9 @@ def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
     return lp
 
 
-def _report_progress(highs: highspy.Highs, effort: Effort, constant: float, *, minimises: bool) -> None:
+def _report_progress(
+    highs: highspy.Highs, effort: Effort, constant: float, *, minimises: bool
+) -> None:
     sign = 1.0 if minimises else -1.0
 
     def tell(event: highspy.HighsCallbackEvent) -> None:

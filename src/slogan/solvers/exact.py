@@ -1,4 +1,4 @@
-"""The integer problem itself, by branch and bound (HiGHS), after pruning what cannot be released."""
+"""The integer problem itself, by branch and bound (HiGHS), after pruning."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def _completed(counts: Floats, asked: Model) -> Floats:
     extra = len(asked.cost) - asked.pairs
     if extra == 0:
         return counts
-    above = asked.rows[-2 * extra : -extra, : asked.pairs] @ counts - asked.row_upper[-2 * extra : -extra]
+    above = (
+        asked.rows[-2 * extra : -extra, : asked.pairs] @ counts
+        - asked.row_upper[-2 * extra : -extra]
+    )
     return np.concatenate([counts, np.abs(above)])
 
 
