@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 
-from slogan.arrays import Floats
+from slogan.arrays import Floats, Ints
 from slogan.program import Program, Solution, Status
 from slogan.solvers import Effort
 from slogan.solvers._greedy import greedy
@@ -21,7 +24,7 @@ def solve(program: Program, effort: Effort) -> Solution:
     x = np.zeros(program.pairs)
     if len(kept) == 0:
         return Solution(x=x, bound=0.0, status=Status.OPTIMAL, solver="exact")
-    start = greedy(program) if program.targets is None else program.targets.start
+    start, effort = _start(program, effort)
     asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     warm = _completed(start[kept].astype(np.float64), asked)
     answer = run(asked, effort, integer=True, start=warm)
@@ -29,6 +32,25 @@ def solve(program: Program, effort: Effort) -> Solution:
     x[kept] = np.rint(best[: asked.pairs])
     bound = _bound(program, asked.constant, answer.objective_bound)
     return Solution(x=x, bound=bound, status=answer.status or Status.FEASIBLE, solver="exact")
+
+
+def _start(program: Program, effort: Effort) -> tuple[Ints, Effort]:
+    """Feasible counts to begin with, and the effort that is left.
+
+    Where several clicks of a pair may be released, a third of the time goes to the problem with at
+    most one of each: its counts are binary, so HiGHS sees the cliques and solves it far better.
+    """
+    if program.targets is not None:
+        return program.targets.start, effort
+    start = greedy(program)
+    if program.upper.max() > 1:
+        begin = time.monotonic()
+        third = replace(effort, time_limit=effort.time_limit / 3, report=None)
+        single = solve(replace(program, most=1), third).x.astype(np.int64)
+        left = effort.time_limit - (time.monotonic() - begin)
+        effort = replace(effort, time_limit=max(left, 0.0))
+        start = max(start, single, key=program.value)
+    return start, effort
 
 
 def _completed(counts: Floats, asked: Model) -> Floats:
