@@ -43,7 +43,7 @@ FROM numbers"""
 
 _SESSIONS_PER_CHUNK = 1 << 17
 _LARGEST_ANON_ID = 24_999_999
-_WITHOUT_CLICK = 0.5
+_IDLE_PAGES = 0.5
 
 
 def generate(
@@ -166,12 +166,13 @@ def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
     """One row for each click, and some for pages on which nothing was clicked (rank 0)."""
     each, nth = clicks.one_by_one()
     time = population.seconds(crowd, each, nth=nth)
-    lucky = chance(crowd.person(each.user) ^ time.astype(np.uint64), "page") >= _WITHOUT_CLICK
-    before = np.flatnonzero(~lucky)
-    rank = np.concatenate((each.rank, np.zeros_like(before)))
-    row = np.concatenate((np.arange(len(time)), before))
-    # A page without a click comes a little before the one with the click.
-    when = np.maximum(0, np.concatenate((time, time[before] - 15 - time[before] % 60)))
+    page = crowd.person(each.user) ^ time.astype(np.uint64)
+    idle = np.flatnonzero(chance(page, "idle") < _IDLE_PAGES)
+    # A page without a click comes a little before one with a click.
+    earlier = time[idle] - 5 - floor(chance(page[idle], "earlier") * 90)
+    row = np.concatenate((np.arange(len(time)), idle))
+    when = np.concatenate((time, np.maximum(0, earlier)))
+    rank = np.concatenate((each.rank, np.zeros_like(idle)))
     order = np.lexsort((rank, each.url[row], each.query[row], when, each.user[row]))
     row = row[order]
     return {

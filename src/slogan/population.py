@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from slogan import vocabulary
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.vocabulary import PERSONAL, SITE, TOPICAL
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -68,6 +68,7 @@ _RESULTS = 10
 _FAVOURITES = 80
 _SITES_OF_A_TOPIC = 600
 _SHY_SHARE = 0.05
+_GOLDEN_RATIO = 0.6180339887498949
 # A session is about the user's first, second or third interest, or else about anything.
 _INTERESTS: Floats = np.array([0.50, 0.80, 0.92])
 _SPELLINGS: Floats = np.array([0.55, 0.75, 0.90])
@@ -79,15 +80,16 @@ _DAY = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """The users, numbered from 0, and how many sessions each has."""
+    """The users, numbered from 0: how many sessions each has, who seldom looks for sites."""
 
     seed: int
     sessions: Ints
+    shy: Flags
     shape: Shape
 
     def person(self, user: Ints) -> Keys:
         """The key from which all that a user does is drawn."""
-        return _key(np.full(len(user), self.seed % 2**64, dtype=np.uint64), user)
+        return _person(user, seed=self.seed)
 
     def chunks(self, sessions: int) -> Iterator[tuple[int, int]]:
         """Ranges of users with so many sessions at most, or one user with more."""
@@ -137,17 +139,18 @@ class _Sessions:
 def crowd(users: int, *, seed: int, clicks_per_user: float, shape: Shape = AOL) -> Crowd:
     """Users with log-normal activity.
 
-    The quantiles are spread evenly, one user each: the sum of so heavy a tail would vary too much.
+    The quantiles are spread evenly, one user each, and so are the shy users over the quantiles:
+    the clicks of the few most active users are a large part of all clicks.
     """
-    everyone = Crowd(seed=seed, sessions=np.arange(users), shape=shape)
-    person = everyone.person(everyone.sessions)
+    person = _person(np.arange(users), seed=seed)
     quantile = np.empty(users)
     quantile[np.argsort(chance(person, "activity"), kind="stable")] = np.arange(users) + 0.5
     deviation = np.minimum(np.asarray(ndtri(quantile / users)), shape.most_active)
     activity = np.exp(shape.spread * deviation)
     wanted = activity * (clicks_per_user / _clicks_per_session(shape) / float(activity.mean()))
-    sessions = floor(wanted + chance(person, "rounding"))
-    return Crowd(seed=seed, sessions=np.maximum(1, sessions), shape=shape)
+    sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
+    shy = quantile * _GOLDEN_RATIO % 1 < shape.shy
+    return Crowd(seed=seed, sessions=sessions, shy=shy, shape=shape)
 
 
 def _clicks_per_session(shape: Shape) -> float:
@@ -167,7 +170,7 @@ def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
     nth = _count_up(crowd.sessions[first:last])
     person = crowd.person(user)
     key = _key(person, nth)
-    kind = _kind(person, key, shape)
+    kind = _kind(crowd.shy[user], key, shape)
     # People return to the sites they know: the session chooses among the user's own choices.
     favourite = _rank(chance(key, "favourite"), shape.favourite_law, _FAVOURITES)
     choice = np.where(kind == SITE, _key(person, len(_INTERESTS) + favourite), key)
@@ -185,14 +188,13 @@ def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
     rank = np.select(
         [kind == SITE, kind == TOPICAL], [named, question], personal % vocabulary.PERSONALS
     )
-    home = np.where(kind == PERSONAL, floor(chance(person, "home") * vocabulary.HOMES), 0)
+    home = np.where(kind == PERSONAL, floor(chance(person, "home") * vocabulary.TOWNS), 0)
     query = vocabulary.number(kind=kind, topic=topic, home=home, rank=rank)
     wanted = np.where(kind == SITE, site, -1)
     return _Sessions(user=user, key=key, topic=topic, site=wanted, query=query)
 
 
-def _kind(person: Keys, key: Keys, shape: Shape) -> Ints:
-    shy = chance(person, "shy") < shape.shy
+def _kind(shy: Flags, key: Keys, shape: Shape) -> Ints:
     site = np.where(shy, _SHY_SHARE, 1.0) * shape.site
     drawn = chance(key, "kind")
     return np.where(drawn < site, SITE, np.where(drawn < site + shape.personal, PERSONAL, TOPICAL))
@@ -201,7 +203,7 @@ def _kind(person: Keys, key: Keys, shape: Shape) -> Ints:
 def _topic(person: Keys, choice: Keys) -> Ints:
     which = np.searchsorted(_INTERESTS, chance(choice, "interest"))
     source = np.where(which < len(_INTERESTS), _key(person, which), choice)
-    return 1 + np.searchsorted(_TOPICS, chance(source, "topic") * _TOPICS[-1])
+    return np.searchsorted(_TOPICS, chance(source, "topic") * float(_TOPICS[-1])) + 1
 
 
 def _clicked(sessions: _Sessions, shape: Shape) -> Clicks:
@@ -257,6 +259,10 @@ def chance(key: Keys, purpose: str) -> Floats:
 def floor(x: Floats) -> Ints:
     """The integers below."""
     return np.floor(x).astype(np.int64)
+
+
+def _person(user: Ints, *, seed: int) -> Keys:
+    return _key(np.full(len(user), seed % 2**64, dtype=np.uint64), user)
 
 
 def _key(parent: Keys, child: Ints) -> Keys:

@@ -1,0 +1,222 @@
+"""An input log and a released one side by side, counted and compared with code of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+
+from slogan.audit import Factor, Judgement, Profiles, judge
+from slogan.detection import decompressed, plain_glob
+from slogan.engines._sources import fields_of, literal, rows_sql, source_sql
+from slogan.errors import LogFormatError, OptionError, SloganError
+from slogan.searchlog import SearchLog
+
+# The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
+_COMPARE = """
+    CREATE TABLE pairs AS
+    SELECT row_number() OVER () AS pair, query, url, released,
+           coalesce(total, 0) AS total, coalesce(holders, 0) AS holders
+    FROM (SELECT query, url, sum(clicks) AS released FROM shown GROUP BY query, url)
+    LEFT JOIN (SELECT query, url, sum(clicks) AS total, count(*) AS holders
+               FROM clicked SEMI JOIN shown USING (query, url) GROUP BY query, url)
+         USING (query, url);
+    CREATE TABLE people AS
+    SELECT row_number() OVER () AS holder, "user" FROM (SELECT DISTINCT "user" FROM clicked);
+    CREATE TABLE held AS
+    SELECT holder, pair, total, clicks AS own, released
+    FROM clicked JOIN pairs USING (query, url) JOIN people USING ("user");
+    CREATE TABLE factors AS
+    SELECT row_number() OVER () - 1 AS factor, total, own, released
+    FROM (SELECT DISTINCT total, own, released FROM held)"""
+_FACTORS = "SELECT total, own, released FROM factors ORDER BY factor"
+# rows: (numbers of factors, how many users have exactly these)
+_PROFILES = """
+    SELECT numbers, count(*) FROM (
+        SELECT list(factor ORDER BY factor) AS numbers
+        FROM held JOIN factors USING (total, own, released) GROUP BY holder)
+    GROUP BY numbers"""
+# Pseudonyms with the same pairs are asked about once; only holders of their rarest pair are tried.
+_UNEXPLAINED = """
+    WITH sets AS (
+        SELECT row_number() OVER () AS number, pairs, count(*) AS pseudonyms
+        FROM (SELECT list_sort(list(pair)) AS pairs
+              FROM shown JOIN pairs USING (query, url) GROUP BY "user")
+        GROUP BY pairs),
+    wanted AS (SELECT number, unnest(pairs) AS pair FROM sets),
+    rarest AS (
+        SELECT number, count(*) AS size, arg_min(pair, holders) AS pair
+        FROM wanted JOIN pairs USING (pair) GROUP BY number),
+    tried AS (SELECT number, size, holder FROM rarest JOIN held USING (pair)),
+    explained AS (
+        SELECT number FROM tried JOIN wanted USING (number) JOIN held USING (holder, pair)
+        GROUP BY number, size, holder HAVING count(*) = size)
+    SELECT coalesce(sum(pseudonyms), 0) FROM sets ANTI JOIN explained USING (number)"""
+_UNMASKED = """(
+    SELECT r."user", query, url FROM shown s LEFT JOIN real_names r ON r.pseudonym = s."user")"""
+
+
+@contextmanager
+def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """A database of one's own, and the folder, closed to others, into which it spills."""
+    with TemporaryDirectory(prefix="slogan-") as folder:  # mode 0700
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            **({"memory_limit": memory_limit} if memory_limit else {}),
+        }
+        try:
+            sql = duckdb.connect(config=config)
+        except duckdb.Error:
+            raise OptionError("that is no memory limit", hint="write it as 4GB or 500MB") from None
+        try:
+            yield sql, Path(folder)
+        except duckdb.Error:
+            # DuckDB may quote texts of the log in its message, so that message goes no further.
+            raise SloganError(
+                "comparing the logs failed in the database",
+                hint="raise --memory-limit, or point TMPDIR to a larger disk",
+            ) from None
+        finally:
+            sql.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """A log whose clicks are in a table of the database."""
+
+    log: SearchLog
+    source: str
+    """SQL that reads the log once more."""
+    bad_rows: int
+
+
+def count(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path, *, into: str, ignored: str
+) -> Counted:
+    """Count a log into a table; rows that cannot be counted are bad, but for the ignored reason."""
+    source = _source(sql, log, folder)
+    try:
+        sql.execute(f"""
+            CREATE TABLE {into} AS
+            SELECT "user", query, url, reason, sum(clicks) AS clicks, count(*) AS n
+            FROM ({rows_sql(source, fields_of(log))})
+            WHERE reason IS DISTINCT FROM {literal(ignored)} GROUP BY ALL""")
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        hint = "give it as it was given to sanitize"
+        raise LogFormatError(f"the log cannot be read as {log.format}", hint=hint) from None
+    bad = _number(sql, f"SELECT coalesce(sum(n), 0) FROM {into} WHERE reason IS NOT NULL")
+    sql.execute(f"DELETE FROM {into} WHERE reason IS NOT NULL")
+    return Counted(log=log, source=source, bad_rows=bad + _rejected(sql))
+
+
+def _source(sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path) -> str:
+    table: Any = log.table
+    if table is None:
+        packed = log.compression if log.format == "parquet" else ""
+        files = tuple(decompressed(file, packed, folder) for file in log.files)
+        return source_sql(log, files, keep_rejects=True)
+    write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
+    if write is None:
+        sql.register("input_table", table)
+        return "input_table"
+    write(str(folder / "input_table.parquet"))
+    return f"read_parquet({literal(str(folder / 'input_table.parquet'))})"
+
+
+def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
+    return int(sql.execute(query).fetchall()[0][0])
+
+
+def _rejected(sql: duckdb.DuckDBPyConnection) -> int:
+    """How many lines DuckDB's reader gave up on since this was last asked."""
+    if not _number(sql, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'"):
+        return 0
+    lines = _number(sql, "SELECT count(DISTINCT (scan_id, file_id, line)) FROM reject_errors")
+    sql.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
+    return lines
+
+
+def types_of(sql: duckdb.DuckDBPyConnection, counted: Counted) -> list[str]:
+    """The column types of a log, as Parquet keeps them: it knows fewer than a table in memory."""
+    with TemporaryDirectory(prefix="slogan-") as folder:
+        file = literal(f"{folder}/types.parquet")
+        sql.execute(f"COPY (SELECT * FROM {counted.source} LIMIT 0) TO {file} (FORMAT parquet)")
+        described = sql.execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()
+    return [row[1] for row in described]
+
+
+def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
+    """Rows with a value in a column that is not modelled, or with a key that is no column."""
+    log, columns = counted.log, counted.log.columns
+    modelled = {columns.user, columns.query, columns.url, columns.count}
+    beyond = ["FALSE"]
+    for name in columns.names:
+        if name not in modelled:
+            place = fields_of(replace(log, columns=replace(columns, query=name))).query
+            beyond.append(f"coalesce(({place})::VARCHAR <> '', FALSE)")
+    if log.format == "jsonl":
+        keys = ", ".join(literal(name) for name in columns.names)
+        beyond.append(f"json_keys(CASE WHEN json_valid(line) THEN line END) <> [{keys}]")
+    rows = _number(sql, f"SELECT count(*) FROM {counted.source} WHERE {' OR '.join(beyond)}")
+    _rejected(sql)
+    return rows
+
+
+class Comparison:
+    """Both logs in one database, as numbers of pairs, users and rows."""
+
+    def __init__(self, sql: duckdb.DuckDBPyConnection) -> None:
+        self._sql = sql
+        sql.execute(_COMPARE)
+        self.pairs = _number(sql, "SELECT count(*) FROM pairs")
+        self.unique_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 1")
+        self.unknown_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 0")
+        self.users = _number(sql, "SELECT count(*) FROM people")
+        self.rows = _number(sql, "SELECT count(*) FROM shown")
+
+    def strangers(self, shown: str = "shown") -> int:
+        """Released combinations of user and pair that are not in the input log."""
+        return _number(
+            self._sql, f'SELECT count(*) FROM {shown} ANTI JOIN clicked USING ("user", query, url)'
+        )
+
+    def unexplained_pseudonyms(self) -> int:
+        """Pseudonyms for which no user of the input log holds all of their pairs."""
+        return _number(self._sql, _UNEXPLAINED)
+
+    def real_names(self, table: Path) -> tuple[int, int]:
+        """By a table of pseudonyms: how many are not one-to-one, and `strangers` behind them."""
+        self._sql.execute(f"""
+            CREATE TABLE real_names AS
+            SELECT "user"::VARCHAR AS "user", pseudonym::VARCHAR AS pseudonym
+            FROM read_parquet({literal(plain_glob(table))})""")
+        different = 'least(count(DISTINCT "user"), count(DISTINCT pseudonym))'
+        repeated = _number(self._sql, f"SELECT count(*) - {different} FROM real_names")
+        return repeated, self.strangers(_UNMASKED)
+
+    @cached_property
+    def _factors(self) -> list[Factor]:
+        rows = self._sql.execute(_FACTORS).fetchall()
+        return [Factor(total=total, own=own, released=x) for total, own, x in rows]
+
+    def judge(self, bound: Fraction) -> Judgement:
+        """Whether the released counts keep every user within a bound."""
+        factors = self._factors
+        return judge(bound, self._profiles(), factors)
+
+    def _profiles(self) -> Profiles:
+        rows = self._sql.execute(_PROFILES)
+        while some := rows.fetchmany(10_000):
+            yield from some

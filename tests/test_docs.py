@@ -1,0 +1,298 @@
+"""Documentation is tested: pages are complete, links lead somewhere, commands and snippets run."""
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import slogan
+from slogan import errors, objectives, solvers
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "slogan"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+VERBS = ("demo", "generate", "inspect", "sanitize", "verify")
+
+
+def page(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def title(path):
+    return str(path.relative_to(ROOT))
+
+
+def fences(text, language):
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(text):
+    """The lines that a reader of the page would type."""
+    lines = [line.strip() for block in fences(text, "console") for line in block.splitlines()]
+    assert all(line.startswith("$ ") for line in lines), "console blocks hold commands only"
+    return [line.removeprefix("$ ") for line in lines]
+
+
+def run(command, folder):
+    """Run a line of a page as a shell would, with `slogan` and `python` of this environment."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SLOGAN_")}
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env={**env, "PATH": path, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def headings(text):
+    return set(re.findall(r"^## (\S+)$", text, flags=re.MULTILINE))
+
+
+# --- reference pages are complete ---
+
+
+def test_every_objective_has_its_section():
+    assert headings(page("reference/objectives.md")) == set(objectives.names())
+
+
+def test_every_solver_has_its_section():
+    found = headings(page("reference/solvers.md"))
+
+    assert set(solvers.names()) <= found
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_in_the_reference(verb):
+    assert f"## slogan {verb}\n" in page("reference/cli.md")
+    assert f"## slogan {verb} --json\n" in page("reference/json.md")
+
+
+def test_the_command_line_page_is_up_to_date_whatever_the_terminal():
+    code = "import render; print(render.verbs()); print(render.rendered(), end='')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=DOCS / "reference",
+        env={**os.environ, "COLUMNS": "47", "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    listed, rendered = done.stdout.split("\n", 1)
+
+    assert tuple(ast.literal_eval(listed)) == VERBS
+    assert rendered == page("reference/cli.md"), "run `make docs`"
+
+
+def test_every_error_is_listed_with_its_exit_code():
+    found = dict(re.findall(r"^\| [– ]*`(\w+)` \| (\d) \|", page("reference/exit-codes.md"), re.M))
+    raised = {
+        name: str(kind.exit_code)
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.SloganError)
+    }
+
+    assert found == raised
+
+
+def fields(value, prefix=""):
+    """The dotted names of everything in a JSON object, lists and free-form objects as one."""
+    for name, inner in value.items():
+        if isinstance(inner, dict) and inner and f"{prefix}{name}" not in ("versions", "seconds"):
+            yield from fields(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def documented(name, text):
+    """Whether a field is in backticks, whole or below a field that is explained as one."""
+    parts = name.split(".")
+    whole = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    return any(f"`{part}`" in text for part in whole)
+
+
+# --- what pages say about other places ---
+
+
+def test_every_label_of_the_paper_is_pinned():
+    notation = page("explanation/notation.md")
+    sources = "\n".join(p.read_text(encoding="utf-8") for p in SOURCE.rglob("*.py"))
+    labels = {" ".join(label.split()) for label in re.findall(r"\[(Hong12[^\]]*)\]", sources)}
+    # "Hong12, Thm 1, condition 1" is pinned by "Hong12, Thm 1".
+    missing = {n for n in labels if f"[{', '.join(n.split(', ')[:2])}]" not in notation}
+
+    assert labels
+    assert missing == set()
+    for word in ("Hong", "Vaidya", "Lu", "Wu", "Optimal Output Utility", "EDBT", "2012"):
+        assert word in notation
+
+
+@pytest.mark.parametrize("path", PAGES, ids=title)
+def test_links_lead_to_files_that_exist(path):
+    text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    relative = [t for t in targets if not re.match(r"[a-z]+:", t)]
+
+    assert [t for t in relative if not (path.parent / t).exists()] == []
+
+
+def defined(file):
+    """Functions, classes and methods of a file, methods also as Class.method."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef):
+                    yield from (inner.name, f"{node.name}.{inner.name}")
+                elif isinstance(inner, ast.AnnAssign):
+                    yield ast.unparse(inner.target)
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "proofs").glob("*.md")), ids=title)
+def test_proofs_speak_of_functions_that_exist(path):
+    text = path.read_text(encoding="utf-8")
+    spoken = text.split("## What it speaks of")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.+) \| `(src/[^`]+)` \|$", spoken, flags=re.MULTILINE)
+
+    assert rows
+    for functions, file in rows:
+        names = re.findall(r"`([^`]+)`", functions)
+        assert set(names) <= set(defined(ROOT / file)), file
+    for heading in ("Precondition", "Statement", "Argument"):
+        assert f"\n## {heading}\n" in text
+    for heading in ("What the implementation must not do", "Which tests check it"):
+        assert f"\n## {heading}\n" in text
+    tests = text.split("## Which tests check it")[1]
+    assert all((ROOT / t).exists() for t in re.findall(r"`(tests/[^`]+)`", tests))
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=title)
+def test_decisions_are_numbered_dated_and_reject_something(path):
+    text = path.read_text(encoding="utf-8")
+
+    assert text.startswith(f"# {int(path.name[:4])}. ")
+    assert re.search(r"^Accepted, \d{4}-\d\d-\d\d\.", text, flags=re.MULTILINE)
+    for heading in ("Context", "Decision", "Rejected", "Consequences"):
+        assert f"\n## {heading}\n" in text
+
+
+@pytest.mark.parametrize("path", PAGES, ids=title)
+def test_prose_has_one_sentence_a_line_and_neither_simply_nor_just(path):
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    prose = [line for line in text.splitlines() if line and line[0] not in "|#>"]
+    two = [line for line in prose if re.search(r"[a-z0-9)`]{3}[.?!] [A-Z][a-z]+ [a-z]", line)]
+
+    assert not re.search(r"\b(simply|just)\b", text, flags=re.IGNORECASE)
+    assert two == []
+
+
+# --- what pages tell a reader to run ---
+
+
+def test_the_tutorial_runs(tmp_path):
+    lines = commands(page("tutorial/01-first-log.md"))
+
+    assert len(lines) >= 5
+    for line in lines:
+        done = run(line, tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 41) for n in range(4)]
+
+
+def text_of(rows, separator, header):
+    lines = [separator.join(map(str, row)) for row in rows]
+    return "".join(f"{line}\n" for line in ([header] if header else []) + lines)
+
+
+def prepare(folder):
+    """The files that the how-to pages speak of."""
+    head = "user\tquery\turl\tcount"
+    (folder / "logs").mkdir()
+    (folder / "clicks.tsv").write_text(text_of(ROWS, "\t", head))
+    (folder / "visits.csv").write_text(text_of(ROWS, ",", "who,what,where,n"))
+    (folder / "raw.tsv").write_text(text_of(ROWS, "\t", None))
+    accented = text_of([(u, f"café {q}", w, n) for u, q, w, n in ROWS], "\t", head)
+    (folder / "old.tsv").write_text(accented, encoding="latin-1")
+    for name, rows in (("day1", ROWS[::2]), ("day2", ROWS[1::2]), ("logs/a", ROWS)):
+        (folder / f"{name}.tsv").write_text(text_of(rows, "\t", head))
+    for block in fences(page("how-to/configure.md"), "toml"):
+        (folder / "slogan.toml").write_text(block)
+
+
+def save_release(folder):
+    budget = slogan.PrivacyBudget(exp_epsilon="2", delta="0.5")
+    release = slogan.sanitize(folder / "clicks.tsv", budget, time_limit=5)
+    try:
+        return release.save(folder / "release")
+    finally:
+        release.close()
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "how-to").glob("*.md")), ids=lambda p: p.stem)
+def test_the_commands_of_how_to_pages_run(tmp_path, path):
+    prepare(tmp_path)
+    lines = commands(path.read_text(encoding="utf-8"))
+    if not any("sanitize" in shlex.split(line) for line in lines):
+        save_release(tmp_path)
+
+    assert lines
+    for line in lines:
+        done = run(line, tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in PAGES if fences(p.read_text(encoding="utf-8"), "python")], ids=title
+)
+def test_python_snippets_run(tmp_path, path):
+    prepare(tmp_path)
+    for block in fences(path.read_text(encoding="utf-8"), "python"):
+        file = tmp_path / "snippet.py"
+        file.write_text(block)
+        done = run("python snippet.py", tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_field_of_a_release_is_documented(tmp_path):
+    prepare(tmp_path)
+    summary = save_release(tmp_path)
+    text = page("reference/release-folder.md")
+    manifest = json.loads((tmp_path / "release/public/manifest.json").read_text())
+    certificate = json.loads((tmp_path / "release/curator/certificate.json").read_text())
+    release = (tmp_path / "release").rglob("*")
+
+    assert [n for n in fields(manifest) if not documented(n, text)] == []
+    assert [n for n in fields(certificate) if not documented(n, text)] == []
+    assert [n for n in fields(summary) if not documented(n, page("reference/json.md"))] == []
+    for file in release:
+        assert file.name.replace("log.tsv", "log.<format>") in text
+
+
+def test_the_fields_of_inspect_are_documented(tmp_path):
+    prepare(tmp_path)
+    found = slogan.inspect(tmp_path / "clicks.tsv").summary()
+
+    assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
+
+
+def test_every_check_of_verify_is_documented(tmp_path):
+    prepare(tmp_path)
+    save_release(tmp_path)
+    verdict = slogan.verify(tmp_path / "clicks.tsv", tmp_path / "release")
+
+    assert verdict.ok
+    for check in verdict.checks:
+        assert f"| `{check.name}` |" in page("how-to/publish.md")
