@@ -13,9 +13,9 @@ SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays privacy randomness registry stages
     histogram constraints program plan objectives solvers sampling
-    detection searchlog pseudonyms engines
+    detection searchlog rows pseudonyms engines
     promise manifest report release inspection pipeline
-    vocabulary population generate audit demo words cli
+    vocabulary population generate audit demo words options cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

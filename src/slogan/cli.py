@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
+import tomllib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,17 +15,15 @@ from cyclopts.config import Env, Toml
 from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from slogan import __version__, engines, objectives, solvers, words
+from slogan import __version__, words
 from slogan.audit.certificate import verify as verify_release
 from slogan.demo import demo as run_demo
 from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
-from slogan.objectives import Objective
+from slogan.options import Budgeting, Reading, Utility
 from slogan.pipeline import sanitize as sanitize_log
-from slogan.privacy import PrivacyBudget
-from slogan.searchlog import SearchLog, read
 from slogan.stages import Watcher, silent
 
 app = App(
@@ -49,121 +47,42 @@ Seed = Annotated[
 ]
 
 
-@Parameter(name="*", group=Group("Reading the log"))
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a log is read."""
-
-    user: str | None = None
-    "Column of the user-ID; detected from the header if not given, as the next three."
-    query: str | None = None
-    "Column of the query."
-    url: str | None = None
-    "Column of the clicked url."
-    count: str | None = None
-    "Column of the number of clicks; without one each row with a url is one click."
-    format: str | None = None
-    "tsv, csv, jsonl or parquet, where the file name does not say."
-    columns: str | None = None
-    "Comma-separated names of all columns, for a text file without a header."
-    encoding: str = "utf-8"
-    "utf-8 or latin-1."
-    on_bad_row: Literal["error", "skip"] = "error"
-    "Stop at a row that cannot be read, or leave it out and count it."
-    engine: str = "duckdb"
-    "Who counts."
-    memory_limit: str | None = None
-    "What the engine may use before it spills to disk, such as 4GB."
-
-    def log(self, files: list[str]) -> SearchLog:
-        """The log meant by these options."""
-        if self.engine not in engines.names():
-            engines.load(self.engine)
-        return read(
-            list(files),
-            format=self.format,
-            user=self.user,
-            query=self.query,
-            url=self.url,
-            count=self.count,
-            columns=None if self.columns is None else tuple(self.columns.split(",")),
-            encoding=self.encoding,
-            on_bad_row=self.on_bad_row,
-        )
-
-
-@Parameter(name="*", group=Group("Privacy budget"))
-@dataclass(frozen=True, kw_only=True)
-class Budgeting:
-    """ε and δ as typed, so that 0.1 means exactly 1/10."""
-
-    epsilon: str | None = None
-    "ε: how far one user's presence may change the odds of an output, as a logarithm."
-    exp_epsilon: str | None = None
-    "e^ε instead of ε, as in the paper's tables: 2 lets the odds double."
-    delta: str | None = None
-    "δ: with real user-IDs, the largest chance that a given user's rows are shown."
-
-    def budget(self) -> PrivacyBudget:
-        """The budget, or what is missing."""
-        if self.delta is None or (self.epsilon is None and self.exp_epsilon is None):
-            raise OptionError(
-                "a release needs a privacy budget",
-                hint="give --epsilon (or --exp-epsilon) and --delta, or set them in slogan.toml",
-            )
-        return PrivacyBudget(epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta)
-
-
-@Parameter(name="*", group=Group("Utility"))
-@dataclass(frozen=True, kw_only=True)
-class Utility:
-    """What should be kept, and how hard to try."""
-
-    objective: Annotated[str, Parameter(help=f"One of: {', '.join(objectives.names())}.")] = (
-        "output_size"
-    )
-    min_support: str | None = None
-    "For frequent_pairs: a pair is frequent from this share of clicks on; 1/500 if not given."
-    output_size: int | None = None
-    "For frequent_pairs: clicks to release, at most λ; half of λ if not given."
-    solver: Annotated[str, Parameter(help=f"auto, or one of: {', '.join(solvers.names())}.")] = (
-        "auto"
-    )
-    time_limit: float = 60.0
-    "Seconds the solver may take for each problem."
-    gap: float = 1e-4
-    "Stop when this close to the proven bound, relatively."
-
-    def build(self) -> Objective:
-        """The objective with its own options."""
-        own = {"min_support": self.min_support, "output_size": self.output_size}
-        given = {name: value for name, value in own.items() if value is not None}
-        kind = objectives.load(self.objective)
-        unknown = given.keys() - kind.__annotations__.keys()
-        if unknown:
-            option = min(unknown).replace("_", "-")
-            raise OptionError(
-                f"--{option} means nothing for --objective {self.objective}",
-                hint="use it with --objective frequent_pairs, or leave it out",
-            )
-        return kind(**given)
-
-
 @app.meta.default
 def session(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     config: Annotated[
-        Path | None, Parameter(help="TOML file with a table of options per verb: [sanitize].")
+        Path | None,
+        Parameter(
+            env_var="SLOGAN_CONFIG", help="TOML file with a table of options per verb: [sanitize]."
+        ),
     ] = None,
 ) -> None:
     """Read the configuration, then run a verb: flag > environment > file > default."""
     sources: list[Any] = [Env("SLOGAN_", command=False)]
     if config is not None:
-        if not config.is_file():
-            raise ConfigError(f"no configuration at {config}", hint="check the path after --config")
+        _check_configuration(config)
         sources.append(Toml(config, must_exist=True))
     app.config = sources
     app(tokens)
+
+
+def _check_configuration(file: Path) -> None:
+    try:
+        tables = tomllib.loads(file.read_text())
+    except FileNotFoundError as cause:
+        raise ConfigError(
+            f"no configuration at {file}", hint="check the path after --config"
+        ) from cause
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+        raise ConfigError(
+            f"{file} is not a readable TOML file", hint='write it as [sanitize] and delta = "0.5"'
+        ) from cause
+    verbs = {name for name in app if not name.startswith("-")}
+    if unknown := tables.keys() - verbs:
+        raise ConfigError(
+            f"{file} has a table [{min(unknown)[:40]}], which is no verb",
+            hint=f"the tables are: {', '.join(sorted(verbs))}",
+        )
 
 
 @app.command
@@ -234,7 +153,7 @@ def verify(
     reading: Reading = Reading(),
     json: Json = False,
 ) -> None:
-    """Check a release against its log, in exact arithmetic, sharing no code with what made it.
+    """Check a release against its log, in exact arithmetic, with code of its own.
 
     `slogan verify clicks.tsv release`
     """

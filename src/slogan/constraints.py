@@ -13,12 +13,12 @@ from slogan.arrays import Floats, Ints
 from slogan.histogram import PairHistogram
 from slogan.privacy import PrivacyBudget
 
-# Floating point decides only what is clear by a relative 1e-9, a thousand times the error of a sum
-# of a million logarithms; whatever is closer to the limit is decided in integers.
+# Floating point decides only what is clear by a relative 1e-9, several times the largest error of a
+# sum of a million logarithms; whatever is closer to the limit is decided in integers.
 _CLEAR = 1e-9
 # Products of more bits than this are not formed: what they would decide counts as a violation,
 # which costs some pair a billionth of its clicks and nothing else.
-_MOST_BITS = 50_000_000
+_MOST_BITS = 5_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,9 @@ class PrivacyConstraints:
     @cached_property
     def cost(self) -> sp.csr_array:
         """M: what one released click of a pair (column) charges a user (row), log t_ijk."""
-        share = self.hist.count / self.hist.pair_total[self.hist.pair]
-        # log1p keeps precision where it matters: a popular pair, whose share is near 0.
+        cost = self.cost_of_rows(np.arange(len(self.hist.user)))
         return sp.csr_array(
-            (-np.log1p(-share), (self.hist.user, self.hist.pair)),
-            shape=(self.hist.users, self.hist.pairs),
+            (cost, (self.hist.user, self.hist.pair)), shape=(self.hist.users, self.hist.pairs)
         )
 
     @cached_property
@@ -72,8 +70,9 @@ class PrivacyConstraints:
 
     def cost_of_rows(self, rows: Ints) -> Floats:
         """Log t_ijk for some rows of the histogram."""
-        share = self.hist.count[rows] / self.hist.pair_total[self.hist.pair[rows]]
-        return -np.log1p(-share)
+        total, own = self.hist.pair_total[self.hist.pair[rows]], self.hist.count[rows]
+        # log1p is precise for a popular pair, whose share is near 0; the quotient for one near 1.
+        return np.where(2 * own <= total, -np.log1p(-own / total), np.log(total / (total - own)))
 
     def charge(self, counts: Ints) -> Floats:
         """What releasing these counts charges each user, in floating point."""

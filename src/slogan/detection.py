@@ -219,6 +219,8 @@ def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: 
 
 
 def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
+    if role == "count" and given == "":
+        return None
     if given is not None:
         if given in names:
             return given

@@ -67,7 +67,7 @@ def sanitize(
         with stages.stage("count"):
             counted = host.count(source)
         _check_shared(counted)
-        constraints = privacy_constraints(counted.hist.without_unique_pairs(), budget)
+        constraints = privacy_constraints(counted.hist, budget)
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
@@ -79,16 +79,18 @@ def sanitize(
             raise _empty(constraints)
         with stages.stage("sample"):
             output = sample_users(constraints.hist, planned, rng)
-            names = (
-                fresh_pseudonyms(output.users, counted.id_kind, rng)
-                if pseudonyms == "fresh"
-                else None
-            )
+            names = None
+            if pseudonyms == "fresh":
+                names = fresh_pseudonyms(output.users, host.id_kind(output), rng)
         return Release(
             log=source,
             budget=budget,
             objective=asked.name,
-            parameters=_parameters(asked, solver=solver, time_limit=time_limit, gap=gap),
+            parameters={
+                **_parameters(asked, solver=solver, time_limit=time_limit, gap=gap),
+                "encoding": source.encoding,
+                "on_bad_row": "skip" if source.skip_bad_rows else "error",
+            },
             counted=counted,
             constraints=constraints,
             program=program,

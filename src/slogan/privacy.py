@@ -12,6 +12,8 @@ from slogan.errors import BudgetError
 Number = str | int | float | Decimal | Fraction
 
 _DIGITS = 40
+_LARGEST_POWER = 300
+_LARGEST_EPSILON = 600
 
 
 def exact(number: Number) -> Fraction:
@@ -19,20 +21,27 @@ def exact(number: Number) -> Fraction:
 
     A float stands for its shortest decimal, the text a person typed: the double 0.1 exceeds 1/10.
     """
+    if isinstance(number, Fraction):
+        return number
     try:
-        if isinstance(number, float):
-            return Fraction(Decimal(repr(number)))
-        if isinstance(number, str):
-            return Fraction(number.strip())
-        return Fraction(number)
-    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation) as cause:
+        above, _, below = str(number).strip().partition("/")
+        return _decimal(above) / (_decimal(below) if below else 1)
+    except (ValueError, ZeroDivisionError, InvalidOperation) as cause:
         raise BudgetError(
-            f"{str(number)[:40]!r} is not a finite number", hint="write it as 0.5, 1/500 or 1e-6"
+            f"{str(number)[:40]!r} is not a finite number of reasonable size",
+            hint="write it as 0.5, 1/500 or 1e-6",
         ) from cause
 
 
+def _decimal(text: str) -> Fraction:
+    number = Decimal(text)
+    if not number.is_finite() or len(text) > 400 or abs(number.adjusted()) > _LARGEST_POWER:
+        raise ValueError(text[:40])
+    return Fraction(number)
+
+
 def exp_rounded_down(power: Fraction) -> Fraction:
-    """A rational just below e^power (by less than 1 part in 10^38)."""
+    """A rational just below e^power, by about one part in 10^38 for each unit of power."""
     down = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
     exponent = down.divide(Decimal(power.numerator), Decimal(power.denominator))
     # Decimal.exp rounds half-even whatever the context says: step down one unit to stay below.
@@ -68,16 +77,16 @@ class PrivacyBudget:
 
     def _exp_epsilon(self) -> Fraction:
         if self.exp_epsilon is not None:
-            if (ratio := exact(self.exp_epsilon)) > 1:
+            if 1 < (ratio := exact(self.exp_epsilon)) < 10**_LARGEST_POWER:
                 return ratio
             raise BudgetError(
-                f"e^epsilon must be above 1, got {self.exp_epsilon}",
+                f"e^epsilon must lie between 1 and 10^{_LARGEST_POWER}, got {self.exp_epsilon}",
                 hint="e^epsilon = 2 lets an output be at most twice as likely without a user",
             )
         power = exact(self.epsilon or 0)
-        if not 0 < power <= 700:
+        if not 0 < power <= _LARGEST_EPSILON:
             raise BudgetError(
-                f"epsilon must lie between 0 and 700, got {self.epsilon}",
+                f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {self.epsilon}",
                 hint="0.1 is strict, 1 is common, above 3 protects little",
             )
         return max(exp_rounded_down(power), 1 + power)

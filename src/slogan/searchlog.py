@@ -67,7 +67,7 @@ def read(
         user: The column of the user-ID; found in the header if not given. So are the next three.
         query: The column of the query.
         url: The column of the clicked url.
-        count: The column of the number of clicks; without one, each row with a url is a click.
+        count: The column of the number of clicks; without one, or for "", each click is a row.
         columns: All column names in order, for a text file that has no header.
         encoding: utf-8 or latin-1, of text files.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.

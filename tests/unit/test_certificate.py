@@ -1,6 +1,7 @@
 """Does verify() pass what is honest, and fail each dishonesty by the check that is meant for it?"""
 
 import ast
+import contextlib
 import csv
 import gzip
 import json
@@ -15,13 +16,17 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 import slogan
-from slogan.audit import Factor, Verdict, bounds_of, exp_below, judge
 from slogan.audit.certificate import verify
+from slogan.audit.conditions import Factor, Verdict, bounds_of, exp_below, judge
 from slogan.errors import BadRowError, BudgetError, LogNotFoundError, OptionError
+from slogan.manifest import Manifest
 from slogan.privacy import PrivacyBudget, exp_rounded_down
+from slogan.promise import sampling_promise
 from slogan.release import sha256_of
+from slogan.report.html import public_page
 
 BUDGET = PrivacyBudget(exp_epsilon="2", delta="0.5")
 NAMES = [
@@ -29,6 +34,7 @@ NAMES = [
     "not_a_test_run",
     "checksum",
     "schema",
+    "words",
     "nothing_else_public",
     "no_unique_pair",
     "pairs_from_log",
@@ -94,6 +100,37 @@ def edit_manifest(folder: Path, **changes) -> None:
     for key, value in changes.items():
         manifest[key] = {**manifest[key], **value} if isinstance(value, dict) else value
     file.write_text(json.dumps(manifest))
+    forge_words(folder)
+
+
+def forge_words(folder: Path) -> None:
+    """Make promise and report agree with an edited manifest, as a careful forger would."""
+    file = folder / "public/manifest.json"
+    with contextlib.suppress(ValidationError, BudgetError):
+        manifest = Manifest.model_validate_json(file.read_bytes())
+        promise = sampling_promise(slogan.PrivacyBudget(**manifest.budget.model_dump()))
+        told = {"promise": promise.name, "guarantees": promise.guarantees}
+        manifest = manifest.model_copy(update=told)
+        file.write_text(manifest.model_dump_json())
+        (folder / "public/report.html").write_text(public_page(manifest))
+
+
+def test_a_promise_in_other_words_is_found(case):
+    log, folder = case("fresh")
+    file = folder / "public/manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["guarantees"] = ["Nobody can ever be recognised."]
+    file.write_text(json.dumps(manifest))
+
+    assert failed(verify(log, folder)) == {"words"}
+
+
+def test_an_edited_report_is_found(case):
+    log, folder = case("fresh")
+    page = folder / "public/report.html"
+    page.write_text(page.read_text().replace("is not covered", "is covered"))
+
+    assert failed(verify(log, folder)) == {"words"}
 
 
 def edit_log(folder: Path, change, *, sign: bool) -> None:
@@ -470,7 +507,7 @@ def test_a_manifest_that_promises_more_is_found(case, budget, check):
 def test_a_manifest_without_a_budget_is_found(case, budget):
     log, folder = case("fresh")
     edit_manifest(folder, budget=budget)
-    assert failed(verify(log, folder)) == {"budget", "condition_2", "condition_3"}
+    assert failed(verify(log, folder)) == {"words", "budget", "condition_2", "condition_3"}
 
 
 def test_whatever_else_is_public_is_found(case):
@@ -484,9 +521,9 @@ def test_whatever_else_is_public_is_found(case):
     extra.rmdir()
     assert failed(verify(log, folder)) == set()
     (folder / "public/report.html").unlink()
-    assert failed(verify(log, folder)) == {"nothing_else_public"}
+    assert failed(verify(log, folder)) == {"nothing_else_public", "words"}
     (folder / "public/report.html").symlink_to(log)
-    assert failed(verify(log, folder)) == {"nothing_else_public"}
+    assert failed(verify(log, folder)) == {"nothing_else_public", "words"}
 
 
 @pytest.mark.parametrize("damage", ["missing", "truncated", "empty", "list", "version", "surplus"])

@@ -107,19 +107,89 @@ def test_fresh_ids_are_new_and_of_the_same_kind_and_kept_ids_are_kept(tmp_path, 
     assert {int(n) for n in names} <= set(USERS)
 
 
-@pytest.mark.parametrize("name", ["ann", "0017", "6fa459ea-ee8a-3ca4-894e-db77e160355e"])
-def test_text_ids_get_text_ids(tmp_path, name):
+@pytest.mark.parametrize("prefix", ["ann", "00", "6fa459ea-ee8a-3ca4-894e-db77e160"])
+def test_text_ids_get_text_ids(tmp_path, prefix):
     source = tmp_path / "t.csv"
-    rows = [f"{u},{q},{w},{n}" for u, q, w, n in clicks()]
-    source.write_text("\n".join(["user,query,url,count", f"{name},query 0,www.site0.com,1", *rows]))
+    rows = [f"{prefix}{u},{q},{w},{n}" for u, q, w, n in clicks()]
+    source.write_text("\n".join(["user,query,url,count", *rows]))
 
     saved(source, tmp_path / "out")
-    shown = [
-        line.split(",")[0]
-        for line in (tmp_path / "out/public/log.csv").read_text().splitlines()[1:]
-    ]
+    released = (tmp_path / "out/public/log.csv").read_text().splitlines()[1:]
+    shown = [line.split(",")[0] for line in released]
 
     assert all(len(user) == 16 and int(user, 16) >= 0 for user in shown)
+
+
+def test_the_kind_of_pseudonyms_does_not_depend_on_users_who_are_not_shown(tmp_path, log):
+    """One user with an ID of letters and a pair of her own: nothing may tell that she exists."""
+    log.write_text(log.read_text() + "ann\tsomething\twww.ann.com\t1\n")
+    saved(log, tmp_path / "out")
+    released = (tmp_path / "out/public/log.tsv").read_text().splitlines()[1:]
+
+    assert all(line.split("\t")[0].isdigit() for line in released)
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "DECIMAL(9,0)", "HUGEINT", "UUID", "SMALLINT"])
+def test_fresh_ids_fit_the_type_of_the_user_column(tmp_path, kind):
+    source = tmp_path / "in.parquet"
+    value = "uuid()" if kind == "UUID" else f"u::{kind}"
+    people = duckdb.sql(f"SELECT {value} AS user FROM range(1, 30) t(u)").fetchall()
+    sql = duckdb.connect()
+    sql.execute(f'CREATE TABLE log ("user" {kind}, query VARCHAR, url VARCHAR)')
+    sql.executemany("INSERT INTO log VALUES (?, 'q', 'u')", people)
+    sql.execute(f"COPY log TO '{source}'")
+
+    saved(source, tmp_path / "out")
+
+    assert [str(t) for t in table(tmp_path / "out/public/log.parquet").types] == [
+        str(t) for t in table(source).types
+    ]
+
+
+def test_a_column_type_without_fresh_ids_is_refused(tmp_path):
+    source = tmp_path / "in.parquet"
+    duckdb.sql(
+        "SELECT DATE '2006-03-01' + d::INT AS user, 'q' AS query, 'u' AS url FROM range(9) t(d)"
+    ).write_parquet(str(source))
+
+    with pytest.raises(errors.OptionError, match="--pseudonyms keep"):
+        slogan.sanitize(source, BUDGET)
+    saved(source, tmp_path / "out", pseudonyms="keep")
+
+
+def test_a_category_does_not_carry_its_other_values_into_the_release(tmp_path):
+    """A pandas category knows all values of the log; the release may know those it shows."""
+    import pandas as pd
+
+    frame = pd.DataFrame(clicks(), columns=["user", "query", "url", "count"])
+    frame["note"] = "private remark"
+    for name in ("query", "url", "note"):
+        frame[name] = frame[name].astype("category")
+    saved(frame, tmp_path / "out")
+    released = (tmp_path / "out/public/log.parquet").read_bytes()
+
+    assert b"secret" not in released
+    assert b"remark" not in released
+
+
+def test_numbers_in_json_stay_numbers_and_mixed_ids_are_kept_as_text(tmp_path):
+    source = tmp_path / "in.jsonl"
+    rows = [{"user": u, "query": q, "url": w, "count": float(n)} for u, q, w, n in clicks()]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mixed = tmp_path / "mixed.jsonl"
+    for row in rows[1:]:
+        row["user"] = f"a{row['user']}"
+    mixed.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    saved(source, tmp_path / "numbers", pseudonyms="keep")
+    saved(mixed, tmp_path / "mixed", pseudonyms="keep")
+    numbers, texts = (
+        [json.loads(r) for r in (tmp_path / n / "public/log.jsonl").read_text().splitlines()]
+        for n in ("numbers", "mixed")
+    )
+
+    assert all(isinstance(r["user"], int) and isinstance(r["count"], int) for r in numbers)
+    assert all(isinstance(r["user"], str) for r in texts)
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path, log):

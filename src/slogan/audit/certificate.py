@@ -13,7 +13,6 @@ from typing import TypeAlias
 import duckdb
 from pydantic import ValidationError
 
-from slogan.audit import Bounds, Check, Verdict, bounds_of
 from slogan.audit.comparison import (
     Comparison,
     Counted,
@@ -22,10 +21,13 @@ from slogan.audit.comparison import (
     rows_beyond_schema,
     types_of,
 )
-from slogan.engines._sources import NO_CLICK
+from slogan.audit.conditions import Bounds, Check, Verdict, bounds_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
 from slogan.manifest import Manifest
 from slogan.privacy import PrivacyBudget
+from slogan.promise import sampling_promise
+from slogan.report.html import public_page
+from slogan.rows import NO_CLICK
 from slogan.searchlog import SearchLog, Source, read
 
 __all__ = ["Check", "Verdict", "verify"]
@@ -40,7 +42,7 @@ def verify(
     budget: PrivacyBudget | None = None,
     memory_limit: str | None = None,
 ) -> Verdict:
-    """Check a release against the log it was made from, sharing no code with what made it.
+    """Check a release against the log it was made from, with code of its own for every check.
 
     Args:
         log: The input log; a path is read with the columns that the manifest names.
@@ -131,7 +133,17 @@ def _count_input(
     sql: duckdb.DuckDBPyConnection, log: SearchLog | Source, manifest: Manifest, private: Path
 ) -> Counted | str:
     try:
-        found = log if isinstance(log, SearchLog) else _described(log, manifest)
+        told = manifest.parameters
+        found = (
+            log
+            if isinstance(log, SearchLog)
+            else _described(
+                log,
+                manifest,
+                encoding=str(told.get("encoding", "utf-8")),
+                on_bad_row=str(told.get("on_bad_row", "error")),
+            )
+        )
     except LogNotFoundError:
         raise
     except InputError:
@@ -163,7 +175,9 @@ def _released_file(folder: Path, manifest: Manifest) -> Path:
     return file
 
 
-def _described(source: Source, manifest: Manifest) -> SearchLog:
+def _described(
+    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
+) -> SearchLog:
     told = manifest.log
     return read(
         source,
@@ -173,6 +187,8 @@ def _described(source: Source, manifest: Manifest) -> SearchLog:
         url=told.url,
         count=told.count,
         columns=None if told.header else told.columns,
+        encoding=encoding,
+        on_bad_row=on_bad_row,
     )
 
 
@@ -212,6 +228,24 @@ def _schema(evidence: _Evidence) -> _Finding:
     if found:
         return False, f"the released log has {'; '.join(found)}"
     return True, f"{len(told.columns)} columns as in the input log, every row readable"
+
+
+def _words(evidence: _Evidence) -> _Finding:
+    manifest = evidence.manifest
+    written = manifest.budget.model_dump()
+    try:
+        promise = sampling_promise(PrivacyBudget(**written))
+    except BudgetError as cause:
+        raise _NotPossibleError("the manifest has no valid budget") from cause
+    told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
+    if told != (promise.name, promise.guarantees, promise.not_guaranteed):
+        return False, "the manifest promises in other words than its budget allows"
+    try:
+        page = (evidence.folder / "public/report.html").read_text()
+    except (OSError, UnicodeDecodeError):
+        return False, "public/report.html is missing or cannot be read"
+    same = page == public_page(manifest)
+    return same, f"manifest and report say {'' if same else 'not '}what the budget allows"
 
 
 def _nothing_else_public(evidence: _Evidence) -> _Finding:
@@ -285,6 +319,7 @@ _CHECKS: dict[str, Callable[[_Evidence], _Finding]] = {
     "not_a_test_run": _not_a_test_run,
     "checksum": _checksum,
     "schema": _schema,
+    "words": _words,
     "nothing_else_public": _nothing_else_public,
     "no_unique_pair": _no_unique_pair,
     "pairs_from_log": _pairs_from_log,

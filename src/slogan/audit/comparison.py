@@ -13,10 +13,10 @@ from typing import Any
 
 import duckdb
 
-from slogan.audit import Factor, Judgement, Profiles, judge
+from slogan.audit.conditions import Factor, Judgement, Profiles, judge
 from slogan.detection import decompressed, plain_glob
-from slogan.engines._sources import fields_of, literal, rows_sql, source_sql
 from slogan.errors import LogFormatError, OptionError, SloganError
+from slogan.rows import fields_of, literal, rows_sql, source_sql
 from slogan.searchlog import SearchLog
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.

@@ -22,7 +22,6 @@ class Counted:
     clicks: int
     users: int
     pairs: int
-    id_kind: IdKind
     rows_without_click: int
     bad_rows: dict[str, int] = field(default_factory=dict[str, int])
     """Rows skipped because they cannot be read, by reason."""
@@ -39,6 +38,10 @@ class Engine(Protocol):
 
     def sizes(self) -> tuple[LogSize, LogSize]:
         """The paper's Table 3 for the counted log: whole, and without unique pairs."""
+        ...
+
+    def id_kind(self, output: Output) -> IdKind:
+        """What the user-IDs of the shown users look like; no other user is looked at."""
         ...
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 
 from slogan.detection import open_bytes
-from slogan.engines._sources import NO_CLICK, fields_of, literal, rows_sql
 from slogan.errors import (
     BadRowError,
     FractionalCountError,
@@ -16,6 +15,7 @@ from slogan.errors import (
     NegativeCountError,
     ZeroCountError,
 )
+from slogan.rows import NO_CLICK, fields_of, literal, rows_sql
 from slogan.searchlog import SearchLog
 
 _ERROR_OF = {
@@ -23,7 +23,7 @@ _ERROR_OF = {
     "count negative": (NegativeCountError, "the count is negative"),
     "count zero": (ZeroCountError, "the count is zero"),
     "count fractional": (FractionalCountError, "the count is a fraction"),
-    "count huge": (HugeCountError, "the count exceeds 2^53"),
+    "count huge": (HugeCountError, "the count is 2^53 or more"),
     "user missing": (BadRowError, "the user-ID is missing"),
     "query missing": (BadRowError, "the query is missing, but there is a click"),
     "unreadable": (BadRowError, "not a row of this format"),

@@ -15,34 +15,13 @@ from slogan.arrays import Ints
 from slogan.detection import decompressed
 from slogan.engines import Counted
 from slogan.engines._rejects import raise_if_bad
-from slogan.engines._sources import (
-    MOST_CLICKS,
-    NO_CLICK,
-    fields_of,
-    identifier,
-    json_pointer,
-    literal,
-    rows_sql,
-    source_sql,
-)
-from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, SloganError
+from slogan.engines._writing import column_types, id_kind, write_log
+from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
+from slogan.rows import MOST_CLICKS, NO_CLICK, fields_of, literal, rows_sql, source_sql
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
-
-_INTEGER_LIMITS = {
-    "TINYINT": 2**7 - 1,
-    "SMALLINT": 2**15 - 1,
-    "INTEGER": 2**31 - 1,
-    "BIGINT": 2**53 - 1,
-    "HUGEINT": 2**53 - 1,
-    "UTINYINT": 2**8 - 1,
-    "USMALLINT": 2**16 - 1,
-    "UINTEGER": 2**32 - 1,
-    "UBIGINT": 2**53 - 1,
-    "UHUGEINT": 2**53 - 1,
-}
 
 
 class DuckDBEngine:
@@ -55,12 +34,24 @@ class DuckDBEngine:
                 "temp_directory": str(self._folder),
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
-                **({"memory_limit": memory_limit} if memory_limit else {}),
             }
         )
         self._close = weakref.finalize(self, _dispose, self._sql, self._folder)
+        if memory_limit is not None:
+            self._limit_memory(memory_limit)
         self._log: SearchLog | None = None
         self._parts: dict[str, str] = {}
+        self._types: dict[str, str] = {}
+
+    def _limit_memory(self, limit: str) -> None:
+        try:
+            self._sql.execute(f"SET memory_limit = {literal(limit)}")
+        except duckdb.Error:
+            self.close()
+            raise OptionError(
+                f"a memory limit of {limit[:20]!r} is not understood",
+                hint="write it as 4GB or 500MB",
+            ) from None
 
     def count(self, log: SearchLog) -> Counted:
         if self._log is not None:
@@ -87,6 +78,7 @@ class DuckDBEngine:
                 hint="check that the files are complete, with one kind of line end, and --format",
             ) from None
         skipped = raise_if_bad(self._sql, log, self._parts)
+        self._types = column_types(self._sql, log, next(iter(self._parts.values())))
         return self._counted(skipped)
 
     def _open(self, log: SearchLog) -> str:
@@ -136,7 +128,6 @@ class DuckDBEngine:
             clicks=int(clicks),
             users=users,
             pairs=pairs,
-            id_kind=self._id_kind(),
             rows_without_click=no_click,
             bad_rows=skipped,
         )
@@ -174,46 +165,11 @@ class DuckDBEngine:
             query=_ints(query["query_number"]),
         )
 
-    def _id_kind(self) -> IdKind:
-        kind = self._types()[self._asked.columns.user]
-        if kind in _INTEGER_LIMITS:
-            return IdKind(type="integer", limit=_INTEGER_LIMITS[kind])
-        if kind == "UUID":
-            return IdKind(type="uuid")
-        digits = self._sql.execute("""
-            SELECT bool_and(regexp_full_match("user", '[1-9][0-9]{0,17}')) FROM triplets
-            WHERE reason IS NULL""").fetchall()[0][0]
-        return IdKind(type="integer" if digits else "text")
-
     @property
     def _asked(self) -> SearchLog:
         if self._log is None:
             raise RuntimeError("count a log first")
         return self._log
-
-    def _types(self) -> dict[str, str]:
-        """The SQL type of each column of the log, as it should be written."""
-        log = self._asked
-        first = next(iter(self._parts.values()))
-        if log.format == "parquet":
-            found = self._sql.execute(f"DESCRIBE SELECT * FROM {first}").fetchall()
-            return {row[0]: row[1] for row in found}
-        types = dict.fromkeys(log.columns.names, "VARCHAR")
-        if log.format == "jsonl":
-            types |= self._json_types(log, first)
-        return types
-
-    def _json_types(self, log: SearchLog, source: str) -> dict[str, str]:
-        """BIGINT for roles whose first value is a JSON number, so that it is written as one."""
-        roles = {log.columns.user, log.columns.count} - {None}
-        line = self._sql.execute(f"SELECT line FROM {source} LIMIT 1").fetchall()[0][0]
-        typed: dict[str, str] = {}
-        for name in roles:
-            asked = [line, json_pointer(str(name))]
-            kind = self._sql.execute("SELECT json_type($1, $2)", asked).fetchall()[0][0]
-            if kind in ("UBIGINT", "BIGINT"):
-                typed[str(name)] = "BIGINT"
-        return typed
 
     def sizes(self) -> tuple[LogSize, LogSize]:
         whole = """SELECT sum(clicks)::BIGINT, count(DISTINCT "user"), count(DISTINCT query),
@@ -228,27 +184,13 @@ class DuckDBEngine:
         clicks, users, queries, urls, pairs = self._sql.execute(sql).fetchall()[0]
         return LogSize(clicks=clicks, users=users, queries=queries, urls=urls, pairs=pairs)
 
+    def id_kind(self, output: Output) -> IdKind:
+        self._remember_names(output, None)
+        return id_kind(self._sql, self._types[self._asked.columns.user])
+
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
-        log = self._asked
         self._remember_names(output, pseudonyms)
-        types = self._types()
-        roles = {
-            log.columns.user: "m.shown",
-            log.columns.query: "p.query",
-            log.columns.url: "p.url",
-            log.columns.count: "o.clicks",
-        }
-        columns = ", ".join(
-            f"CAST({roles.get(name, 'NULL')} AS {types[name]}) AS {identifier(name)}"
-            for name in log.columns.names
-        )
-        # A log of events gets one row per click back.
-        repeated = ", range(o.clicks)" if log.counts_events else ""
-        self._sql.execute(f"""
-            COPY (SELECT {columns}
-                  FROM released o JOIN pairs p USING (pair) JOIN shown m USING ("user") {repeated}
-                  ORDER BY {_order("m.shown")}, p.query, p.url)
-            TO {literal(str(target))} ({_copy_options(log)})""")
+        write_log(self._sql, self._asked, self._types, target)
 
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         self._remember_names(output, pseudonyms)
@@ -263,7 +205,7 @@ class DuckDBEngine:
         self._sql.execute("CREATE OR REPLACE TABLE released AS FROM released_arrays")
         self._sql.unregister("released_arrays")
         if pseudonyms is None:
-            real = 'SELECT "user", name AS shown FROM users'
+            real = 'SELECT "user", name AS shown FROM users SEMI JOIN released USING ("user")'
             self._sql.execute(f"CREATE OR REPLACE TABLE shown AS {real}")
             return
         numbers = np.unique(output.user)
@@ -278,21 +220,6 @@ class DuckDBEngine:
 
 def _ints(column: Any) -> Ints:
     return np.ascontiguousarray(column, dtype=np.int64)
-
-
-def _order(name: str) -> str:
-    # Integers in their own order, any other text in that of its bytes.
-    return f"TRY_CAST({name} AS HUGEINT) NULLS LAST, {name}"
-
-
-def _copy_options(log: SearchLog) -> str:
-    if log.format == "parquet":
-        return "FORMAT parquet, COMPRESSION zstd"
-    packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
-    if log.format == "jsonl":
-        return f"FORMAT json, COMPRESSION {packing}"
-    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
-    return f"FORMAT csv, {raw}HEADER {log.header}, COMPRESSION {packing}"
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

@@ -28,6 +28,11 @@ class Fields:
     unreadable: str = "FALSE"
 
 
+def plain_type(sql_type: str) -> str:
+    """The type without its values: an ENUM would carry every value of the log into a release."""
+    return "VARCHAR" if "ENUM" in sql_type.upper() else sql_type
+
+
 def literal(text: str) -> str:
     """The text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
@@ -50,7 +55,7 @@ def rows_sql(source: str, fields: Fields) -> str:
             WHEN n IS NULL OR isnan(n) THEN 'count missing'
             WHEN n < 0 THEN 'count negative'
             WHEN n = 0 THEN 'count zero'
-            WHEN n > {MOST_CLICKS} THEN 'count huge'
+            WHEN n >= {MOST_CLICKS} THEN 'count huge'
             WHEN n <> floor(n) THEN 'count fractional'
         END AS reason
         FROM (SELECT ({fields.user})::VARCHAR AS "user", ({fields.query})::VARCHAR AS query,

@@ -1,0 +1,120 @@
+"""How DuckDB writes a release: the columns, types and format of the log that was counted.
+
+Everything here sees the released rows only: tables `released` (user, pair, clicks), `shown`
+(user, shown) and `pairs` (pair, query, url). So the form of a release says nothing about others.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+
+from slogan.errors import OptionError, SloganError
+from slogan.pseudonyms import IdKind
+from slogan.rows import identifier, json_pointer, literal, plain_type
+from slogan.searchlog import SearchLog
+
+_EXACT = 2**53 - 1
+_LARGEST = {
+    "TINYINT": 2**7 - 1,
+    "SMALLINT": 2**15 - 1,
+    "INTEGER": 2**31 - 1,
+    "BIGINT": _EXACT,
+    "HUGEINT": _EXACT,
+    "UTINYINT": 2**8 - 1,
+    "USMALLINT": 2**16 - 1,
+    "UINTEGER": 2**32 - 1,
+    "UBIGINT": _EXACT,
+    "UHUGEINT": _EXACT,
+    "FLOAT": 2**24,
+    "DOUBLE": _EXACT,
+}
+_JSON_NUMBERS = ("UBIGINT", "BIGINT", "DOUBLE", "HUGEINT")
+_RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
+
+
+def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> dict[str, str]:
+    """The SQL type of each column as it should be written; JSON for a number in JSON Lines."""
+    if log.format == "parquet":
+        described = sql.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        return {row[0]: plain_type(row[1]) for row in described}
+    types = dict.fromkeys(log.columns.names, "VARCHAR")
+    if log.format == "jsonl":
+        line = sql.execute(f"SELECT line FROM {source} LIMIT 1").fetchall()[0][0]
+        for name in types:
+            asked = [line, json_pointer(name)]
+            if sql.execute("SELECT json_type($1, $2)", asked).fetchall()[0][0] in _JSON_NUMBERS:
+                types[name] = "JSON"
+    return types
+
+
+def id_kind(sql: duckdb.DuckDBPyConnection, sql_type: str) -> IdKind:
+    """What kind of pseudonym fits the column, judged by its type and the IDs of shown users."""
+    if sql_type in _LARGEST:
+        return IdKind(type="integer", limit=_LARGEST[sql_type])
+    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
+        places = int(digits[1]) - int(digits[2])
+        return IdKind(type="integer", limit=min(10**places - 1, _EXACT))
+    if sql_type == "UUID":
+        return IdKind(type="uuid")
+    if sql_type not in ("VARCHAR", "JSON", "BLOB"):
+        raise OptionError(
+            f"there are no fresh user-IDs of type {sql_type}",
+            hint="give --pseudonyms keep, or make the user column a number or text",
+        )
+    numeric = sql.execute(
+        "SELECT bool_and(regexp_full_match(shown, '[1-9][0-9]{0,17}')) FROM shown"
+    ).fetchall()[0][0]
+    return IdKind(type="integer" if numeric else "text")
+
+
+def write_log(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, types: dict[str, str], target: Path
+) -> None:
+    """Write the released rows, sorted by shown user, query and url."""
+    roles = {
+        log.columns.user: "m.shown",
+        log.columns.query: "p.query",
+        log.columns.url: "p.url",
+        log.columns.count: "o.clicks",
+    }
+    columns = ", ".join(
+        f"{_value(sql, roles.get(name, 'NULL'), types[name])} AS {identifier(name)}"
+        for name in log.columns.names
+    )
+    # A log of events gets one row per click back.
+    repeated = ", range(o.clicks)" if log.counts_events else ""
+    # Integers in their own order, any other ID in that of its bytes.
+    order = "TRY_CAST(m.shown AS HUGEINT) NULLS LAST, m.shown, p.query, p.url"
+    try:
+        sql.execute(f"""
+            COPY (SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order})
+            TO {literal(str(target))} ({_options(log)})""")
+    except duckdb.ConversionException:
+        # DuckDB quotes the value in its message, so that message goes no further.
+        raise SloganError(
+            "a released value does not fit the type of its column",
+            hint="widen the types of the count and user columns, or make them text",
+        ) from None
+
+
+def _value(sql: duckdb.DuckDBPyConnection, place: str, sql_type: str) -> str:
+    if sql_type != "JSON":
+        return f"CAST({place} AS {sql_type})"
+    # A number in JSON stays one if all that is released in its column are whole numbers.
+    whole = sql.execute(
+        f"SELECT count(*) FROM {_RELEASED} WHERE TRY_CAST({place} AS BIGINT) IS NULL"
+    ).fetchall()[0][0]
+    return f"CAST({place} AS {'VARCHAR' if whole else 'BIGINT'})"
+
+
+def _options(log: SearchLog) -> str:
+    if log.format == "parquet":
+        return "FORMAT parquet, COMPRESSION zstd"
+    packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
+    if log.format == "jsonl":
+        return f"FORMAT json, COMPRESSION {packing}"
+    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
+    return f"FORMAT csv, {raw}HEADER {log.header}, COMPRESSION {packing}"
