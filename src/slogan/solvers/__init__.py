@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ class Effort:
 
     time_limit: float = 60.0
     gap: float = 1e-4
+    goal: float = math.inf
+    """A value that is good enough, whatever the bound."""
     report: Callable[[float, float], None] | None = None
     """Called now and then with the best value so far and the bound."""
 

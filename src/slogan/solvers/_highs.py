@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import highspy
@@ -107,30 +108,71 @@ def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
 
 def run(asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None) -> Answer:
     """Hand the model to HiGHS and wait."""
-    highs = highspy.Highs()
-    highs.silent()
-    highs.setOptionValue("time_limit", effort.time_limit)
-    highs.setOptionValue("mip_rel_gap", effort.gap)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
-    highs.passModel(_to_highs(asked, integer=integer))
-    if start is not None:
-        warm = highspy.HighsSolution()
-        warm.col_value = start.tolist()
-        highs.setSolution(warm)
-    if integer and effort.report is not None:
-        _report_progress(highs, effort, asked.constant, minimises=asked.cost.max() > 0)
-    highs.run()
-    found = highs.getModelStatus()
-    info = highs.getInfo()
-    z = np.array(highs.getSolution().col_value)
-    usable = z.size == asked.cost.size and info.primal_solution_status == 2
-    return Answer(
-        z=z if usable else None,
-        objective_bound=info.mip_dual_bound if integer else info.objective_function_value,
-        status=_STATUS.get(found),
-        words=highs.modelStatusToString(found),
-    )
+    return Running(asked, effort, integer=integer, start=start).wait()
+
+
+class Running:
+    """HiGHS at work in a thread of its own: it can be watched and stopped."""
+
+    def __init__(
+        self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
+    ) -> None:
+        self._asked, self._integer = asked, integer
+        self.bound = -np.inf if asked.cost.max() > 0 else np.inf
+        """The best bound so far, as a value of the objective."""
+        highs = highspy.Highs()
+        highs.silent()
+        highs.HandleUserInterrupt = True
+        highs.setOptionValue("time_limit", effort.time_limit)
+        highs.setOptionValue("mip_rel_gap", effort.gap)
+        highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+        highs.passModel(_to_highs(asked, integer=integer))
+        if start is not None:
+            warm = highspy.HighsSolution()
+            warm.col_value = start.tolist()
+            highs.setSolution(warm)
+        if integer:
+            highs.cbMipLogging += self._listen(effort)
+        self._highs = highs
+        self._thread = highs.startSolve()
+
+    def _listen(self, effort: Effort) -> Callable[[highspy.HighsCallbackEvent], None]:
+        sign = 1.0 if self._asked.cost.max() > 0 else -1.0
+
+        def tell(event: highspy.HighsCallbackEvent) -> None:
+            out = event.data_out
+            self.bound = self._asked.constant + sign * out.mip_dual_bound
+            if effort.report is not None and abs(out.mip_primal_bound) < 1e300:
+                effort.report(self._asked.constant + sign * out.mip_primal_bound, self.bound)
+
+        return tell
+
+    @property
+    def finished(self) -> bool:
+        """Whether HiGHS has come to an end by itself."""
+        return not self._thread.is_alive()
+
+    def stop(self) -> Answer:
+        """Interrupt HiGHS and take what it has."""
+        self._highs.cancelSolve()
+        return self.wait()
+
+    def wait(self) -> Answer:
+        """Let HiGHS finish."""
+        self._thread.join()
+        found = self._highs.getModelStatus()
+        info = self._highs.getInfo()
+        z = np.array(self._highs.getSolution().col_value)
+        usable = z.size == self._asked.cost.size and info.primal_solution_status == 2
+        return Answer(
+            z=z if usable else None,
+            objective_bound=(
+                info.mip_dual_bound if self._integer else info.objective_function_value
+            ),
+            status=_STATUS.get(found),
+            words=self._highs.modelStatusToString(found),
+        )
 
 
 def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
@@ -147,18 +189,3 @@ def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
         kinds += [highspy.HighsVarType.kContinuous] * (len(asked.cost) - asked.pairs)
         lp.integrality_ = kinds
     return lp
-
-
-def _report_progress(
-    highs: highspy.Highs, effort: Effort, constant: float, *, minimises: bool
-) -> None:
-    sign = 1.0 if minimises else -1.0
-
-    def tell(event: highspy.HighsCallbackEvent) -> None:
-        out = event.data_out
-        if effort.report is not None and abs(out.mip_primal_bound) < 1e300:
-            effort.report(
-                constant + sign * out.mip_primal_bound, constant + sign * out.mip_dual_bound
-            )
-
-    highs.cbMipLogging += tell

@@ -1,0 +1,298 @@
+"""The inner loops of the packing solver, compiled: integers only, so that order never matters.
+
+Costs are scaled to integers so that every row may spend `SCALE`; it may be overdrawn by
+`TOLERANCE`, which forgives the rounding of ties such as 2·log 1.5 = log 2.25. What comes out is a
+proposal: the gate decides afterwards, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+SCALE = 2**40
+TOLERANCE = 256
+_MOST_REMOVED = 8
+
+
+class Matrix(NamedTuple):
+    """A packing problem, by columns and by rows."""
+
+    column: Any
+    """The entries of pair j are column[j]..column[j+1] of `row` and `cost`."""
+    row: Any
+    cost: Any
+    start: Any
+    """Those of user k are start[k]..start[k+1] of `pair` and `row_cost`, sorted by cost."""
+    pair: Any
+    row_cost: Any
+    upper: Any
+    price: Any
+    """What a pair costs at the relaxation's prices."""
+
+
+class State(NamedTuple):
+    """Where a search stands. The last two are a searcher's own, the rest may be shared."""
+
+    x: Any
+    """Clicks released of each pair."""
+    slack: Any
+    """What each row has left."""
+    fits: Any
+    """The end of the entries of a row that its slack can pay."""
+    blocked: Any
+    """How many rows cannot pay for one more click of a pair."""
+    tabu: Any
+    """The move until which a removed pair stays out."""
+    side: Any
+    """Which searcher may touch a pair: 0, 1, or EITHER for none of them."""
+    freed: Any
+    """Pairs that ceased to be blocked during a move."""
+    counters: Any
+    """How many those are, and the side of this searcher."""
+
+
+EITHER = 2
+
+
+@njit(cache=True, nogil=True)
+def _random(dice: Any) -> Any:
+    """The next 53 bits of xorshift64*; utility only, nothing private hangs on it."""
+    w = dice[0]
+    w ^= w >> np.uint64(12)
+    w ^= w << np.uint64(25)
+    w ^= w >> np.uint64(27)
+    dice[0] = w
+    return (w * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)
+
+
+@njit(cache=True, nogil=True)
+def _uniform(dice: Any) -> Any:
+    return _random(dice) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def _pay(k: Any, amount: Any, m: Any, s: Any) -> None:
+    """Take an amount off row k; keep track of what it can still pay for, on this side."""
+    s.slack[k] -= amount
+    room = s.slack[k] + TOLERANCE
+    own = s.counters[1]
+    at = s.fits[k]
+    while at < m.start[k + 1] and m.row_cost[at] <= room:
+        j = m.pair[at]
+        if s.side[j] == own:
+            s.blocked[j] -= 1
+            if s.blocked[j] == 0 and s.counters[0] < len(s.freed):
+                s.freed[s.counters[0]] = j
+                s.counters[0] += 1
+        at += 1
+    while at > m.start[k] and m.row_cost[at - 1] > room:
+        at -= 1
+        j = m.pair[at]
+        if s.side[j] == own:
+            s.blocked[j] += 1
+    s.fits[k] = at
+
+
+@njit(cache=True, nogil=True)
+def _release(j: Any, clicks: Any, m: Any, s: Any) -> None:
+    s.x[j] += clicks
+    for e in range(m.column[j], m.column[j + 1]):
+        _pay(m.row[e], clicks * m.cost[e], m, s)
+
+
+@njit(cache=True, nogil=True)
+def fresh_state(x: Any, m: Any) -> Any:
+    """The state in which the counts x are released."""
+    n, rows = len(m.upper), len(m.start) - 1
+    s = State(
+        np.zeros(n, np.int64),
+        np.full(rows, SCALE, np.int64),
+        m.start[1:].copy(),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int8),
+        np.empty(4 * n + 64, np.int64),
+        np.zeros(2, np.int64),
+    )
+    for j in range(n):
+        if x[j] > 0:
+            _release(j, x[j], m, s)
+    return s
+
+
+@njit(cache=True, nogil=True)
+def take_sides(m: Any, s: Any, seed: Any) -> None:
+    """Split the rows in two at random; a pair belongs to a side if all its rows do, else to none.
+
+    Two searchers, one on each side, then share a state without ever touching the same entry.
+    Pairs on no side lost count of their blockers while their rows moved, so all are counted anew.
+    """
+    for j in range(len(m.upper)):
+        side = -1
+        for e in range(m.column[j], m.column[j + 1]):
+            h = (np.uint64(m.row[e]) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
+            h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+            here = np.int64(h >> np.uint64(63))
+            side = here if side in (-1, here) else EITHER
+        s.side[j] = max(side, 0)
+    count_blockers(m, s)
+
+
+@njit(cache=True, nogil=True)
+def count_blockers(m: Any, s: Any) -> None:
+    """For each pair, the rows that cannot pay for one more click of it."""
+    s.blocked[:] = 0
+    for k in range(len(m.start) - 1):
+        for f in range(s.fits[k], m.start[k + 1]):
+            s.blocked[m.pair[f]] += 1
+
+
+@njit(cache=True, nogil=True)
+def dominated(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any:
+    """Rows that another row implies: its pairs are all there, at no lower cost.
+
+    `start`, `pair`, `cost` are rows sorted by pair, with all limits equal; `column`, `row` say in
+    which rows a pair is. Only short rows are looked at, and for each a bounded number of others.
+    """
+    implied = np.zeros(len(start) - 1, np.bool_)
+    for k in range(len(start) - 1):
+        length = start[k + 1] - start[k]
+        if length == 0 or length > 12:
+            continue
+        rarest = pair[start[k]]
+        for f in range(start[k], start[k + 1]):
+            j = pair[f]
+            if column[j + 1] - column[j] < column[rarest + 1] - column[rarest]:
+                rarest = j
+        for e in range(column[rarest], min(column[rarest + 1], column[rarest] + 64)):
+            other = row[e]
+            if other == k or implied[other] or start[other + 1] - start[other] < length:
+                continue
+            f, g = start[k], start[other]
+            same = start[other + 1] - start[other] == length
+            while f < start[k + 1] and g < start[other + 1]:
+                if pair[g] < pair[f]:
+                    g += 1
+                elif pair[g] > pair[f] or cost[g] < cost[f]:
+                    break
+                else:
+                    same = same and cost[g] == cost[f]
+                    f += 1
+                    g += 1
+            if f == start[k + 1] and (not same or other < k):
+                implied[k] = True
+                break
+    return implied
+
+
+@njit(cache=True, nogil=True)
+def fill(order: Any, m: Any, s: Any) -> None:
+    """Release as many clicks as fit of each pair, in the given order."""
+    for j in order:
+        while s.x[j] < m.upper[j] and s.blocked[j] == 0:
+            s.counters[0] = 0
+            _release(j, 1, m, s)
+
+
+@njit(cache=True, nogil=True)
+def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
+    """Remove dear pairs until no row of j is overdrawn; how many, or −1 if there is no way."""
+    n = 0
+    for e in range(m.column[j], m.column[j + 1]):
+        k = m.row[e]
+        while s.slack[k] < -TOLERANCE:
+            blocker, worst = -1, -1.0
+            for f in range(m.start[k], m.start[k + 1]):
+                i = m.pair[f]
+                if s.x[i] > 0 and i != j and s.side[i] == s.counters[1]:
+                    score = m.price[i] * (0.5 + _uniform(dice))
+                    if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
+                        score += 0.3
+                    if score > worst:
+                        blocker, worst = i, score
+            if blocker < 0 or n == _MOST_REMOVED:
+                return -1 - n
+            _release(blocker, -1, m, s)
+            removed[n] = blocker
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
+    """Release what became possible, cheap pairs first, with some noise; how many in all."""
+    waiting = 0
+    for w in range(s.counters[0]):
+        j = s.freed[w]
+        if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
+            s.freed[waiting] = j
+            waiting += 1
+    while waiting > 0:
+        chosen, least = 0, 1e300
+        for w in range(waiting):
+            j = s.freed[w]
+            score = m.price[j] * (0.7 + 0.6 * _uniform(dice))
+            if s.tabu[j] > move:
+                score += 0.5
+            if score < least:
+                chosen, least = w, score
+        added[n] = s.freed[chosen]
+        s.counters[0] = waiting
+        _release(added[n], 1, m, s)
+        n += 1
+        left = 0
+        for w in range(waiting):
+            j = s.freed[w]
+            if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
+                s.freed[left] = j
+                left += 1
+        waiting = left
+    return n
+
+
+@njit(cache=True, nogil=True)
+def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
+    """Force a pair in, remove what blocks it, refill; keep what is not worse. Returns the gain.
+
+    Args:
+        m: The problem.
+        s: The state, carried from call to call.
+        candidates: The pairs worth forcing in.
+        moves: How many pairs to try.
+        seed: Where the random choices begin.
+    """
+    dice = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(88172645463325252)])
+    for _ in range(8):
+        _random(dice)
+    size = 0
+    removed = np.empty(_MOST_REMOVED + 1, np.int64)
+    added = np.empty(len(s.freed) + 1, np.int64)
+    for move in range(moves):
+        j = candidates[_random(dice) % np.uint64(len(candidates))]
+        if s.side[j] != s.counters[1] or s.x[j] >= m.upper[j] or s.tabu[j] > move:
+            continue
+        _release(j, 1, m, s)
+        added[0] = j
+        s.counters[0] = 0
+        gone = _make_room(j, m, s, removed, dice)
+        come = 1
+        if gone >= 0:
+            come = _refill(m, s, added, 1, move, dice)
+        if gone >= 0 and come >= gone:
+            size += come - gone
+            for r in range(gone):
+                s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
+        else:
+            if gone < 0:
+                gone = -1 - gone
+            for a in range(come):
+                _release(added[a], -1, m, s)
+            for r in range(gone):
+                _release(removed[r], 1, m, s)
+    for j in range(len(s.tabu)):
+        if s.side[j] == s.counters[1]:
+            s.tabu[j] = max(0, s.tabu[j] - moves)
+    return size

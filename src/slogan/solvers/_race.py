@@ -1,0 +1,177 @@
+"""One packing problem: a search pushes the value up while HiGHS pushes the bound down."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from slogan.arrays import Floats, Ints
+from slogan.solvers import Effort, _kernels
+from slogan.solvers._highs import Model, Running
+from slogan.solvers._presolve import Packing
+from slogan.solvers._relaxation import Relaxation, relaxation
+
+_SEED = 2012
+_MOVES = 50_000
+_FIRST_ROUNDS = 4
+# Rounds without a gain after which the search has said what it has to say.
+_PATIENCE = 60
+# A pair dearer than this at the relaxation's prices is not worth forcing in.
+_WORTH_TRYING = 1.6
+# With more binary variables branch and bound does not come past its root in useful time.
+_MOST_BINARIES = 30_000
+# From this many pairs on two searchers share the problem, each on a random half of the users.
+_TWO_SIDES = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Counts, and the proven bound on how many clicks any counts release."""
+
+    x: Ints
+    bound: int
+
+    @property
+    def size(self) -> int:
+        """Released clicks."""
+        return int(self.x.sum())
+
+
+def race(problem: Packing, effort: Effort) -> Outcome:
+    """The best counts found in time and a proven bound; both stop as soon as they meet."""
+    deadline = time.monotonic() + effort.time_limit
+    relaxed = relaxation(problem, seconds=effort.time_limit / 4)
+    bound = math.floor(relaxed.bound)
+    search, proof = _Search(problem, relaxed), None
+    while search.size < min(effort.goal, _goal(bound, effort.gap)) and time.monotonic() < deadline:
+        if search.tired and (proof is None or proof.finished):
+            break
+        if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
+            left = max(0.01, deadline - time.monotonic())
+            proof = _proof(problem, search.x, replace(effort, time_limit=left, report=None))
+        if search.tired:
+            time.sleep(0.02)
+        else:
+            search.round()
+        if proof is not None:
+            bound = min(bound, _whole(proof.bound))
+        if effort.report is not None:
+            effort.report(search.size, bound)
+    return _best(problem, search.x, proof, bound)
+
+
+def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
+    """What the search found, unless branch and bound found more."""
+    if proof is not None:
+        answer = proof.stop()
+        bound = min(bound, _whole(-answer.objective_bound))
+        if answer.z is not None:
+            pair = np.repeat(np.arange(problem.pairs), problem.upper)
+            found = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
+            if found.sum() > x.sum():
+                x = found.astype(np.int64)
+    return Outcome(x=x, bound=max(bound, int(x.sum())))
+
+
+def _goal(bound: int, gap: float) -> int:
+    """The smallest size that is within the gap of the bound."""
+    return math.ceil(bound - gap * max(1, bound))
+
+
+def _whole(bound: float) -> int:
+    """Sizes are integers, so bounds are; HiGHS's own are right to about 1e-6."""
+    return math.floor(min(bound, 2.0**53) + 1e-6)
+
+
+class _Search:
+    """The compiled search, round by round. The same rounds give the same counts on any machine."""
+
+    def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
+        self._matrix = problem.matrix(relaxed.price)
+        self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
+        self._state: Any = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
+        # What the relaxation releases comes first, then what is cheap at its prices.
+        order = np.argsort(relaxed.price - np.minimum(relaxed.x, 1.0) / 2, kind="stable")
+        _kernels.fill(order, self._matrix, self._state)
+        self._two_sides = problem.pairs >= _TWO_SIDES
+        self.rounds = 0
+        self._without_gain = 0 if len(self._candidates) else _PATIENCE
+
+    @property
+    def x(self) -> Ints:
+        """The counts so far; no move makes them worse."""
+        return self._state.x
+
+    @property
+    def size(self) -> int:
+        """Clicks released so far."""
+        return int(self._state.x.sum())
+
+    @property
+    def tired(self) -> bool:
+        """Whether more rounds promise nothing."""
+        return self._without_gain >= _PATIENCE
+
+    def round(self) -> None:
+        """Try some thousand moves."""
+        gain = self._both_sides() if self._two_sides else self._one_side(self._state, 0)
+        self.rounds += 1
+        self._without_gain = 0 if gain else self._without_gain + 1
+
+    def _one_side(self, state: Any, side: int) -> int:
+        seed = _SEED + 2 * self.rounds + side
+        return int(_kernels.search(self._matrix, state, self._candidates, _MOVES, seed))
+
+    def _both_sides(self) -> int:
+        _kernels.take_sides(self._matrix, self._state, _SEED + self.rounds)
+        sides = [
+            self._state._replace(
+                freed=np.empty_like(self._state.freed), counters=np.array([0, side])
+            )
+            for side in (0, 1)
+        ]
+        with ThreadPoolExecutor(2) as pool:
+            return sum(pool.map(self._one_side, sides, (0, 1)))
+
+
+def _provable(problem: Packing) -> bool:
+    return int(problem.upper.sum()) <= _MOST_BINARIES
+
+
+def _proof(problem: Packing, x: Ints, effort: Effort) -> Running:
+    """Branch and bound on binary variables, one for each click, begun with the counts x.
+
+    HiGHS finds cliques among binary variables only; with integer ones it is lost.
+    The clicks of a pair are released in order.
+    """
+    upper = problem.upper
+    pair = np.repeat(np.arange(problem.pairs), upper)
+    rank = np.arange(len(pair)) - np.repeat(np.cumsum(upper) - upper, upper)
+    later = np.flatnonzero(rank > 0)
+    order = np.arange(len(later))
+    ordered = sp.csr_array(
+        (
+            np.concatenate([np.ones(len(later)), -np.ones(len(later))]),
+            (np.concatenate([order, order]), np.concatenate([later, later - 1])),
+        ),
+        shape=(len(later), len(pair)),
+    )
+    rows = sp.vstack([problem.columns[:, pair].tocsr(), ordered], format="csr")
+    row_upper: Floats = np.concatenate([problem.limit, np.zeros(len(later))])
+    asked = Model(
+        rows=sp.csr_array(rows),
+        row_lower=np.full(len(row_upper), -np.inf),
+        row_upper=row_upper,
+        cost=np.full(len(pair), -1.0),
+        upper=np.ones(len(pair)),
+        constant=0.0,
+        pairs=len(pair),
+    )
+    start = (rank < x[pair]).astype(np.float64)
+    return Running(asked, effort, integer=True, start=start)

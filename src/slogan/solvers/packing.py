@@ -1,0 +1,47 @@
+"""Our own solver: presolve, prices from a relaxation, compiled search, proof by HiGHS."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.plan import plan
+from slogan.program import Program, Solution, Status, gap
+from slogan.solvers import Effort
+from slogan.solvers._frequent import solve_frequent
+from slogan.solvers._presolve import components, packing
+from slogan.solvers._race import race
+
+# Parts of at most this many pairs are solved together: branch and bound takes them apart at once.
+_SMALL = 500
+
+
+def solve(program: Program, effort: Effort) -> Solution:
+    """Counts within a proven gap of the best; see docs/explanation/solving.md."""
+    if program.targets is not None:
+        counts, bound = solve_frequent(program, effort)
+    else:
+        counts, bound = _packed(program, effort)
+    # The gate here too, so that what is proposed passes the real one unchanged.
+    counts = plan(counts, program.constraints).counts
+    reached = gap(value=program.value(counts), bound=bound)
+    status = Status.OPTIMAL if reached <= effort.gap else Status.FEASIBLE
+    return Solution(x=counts.astype(np.float64), bound=bound, status=status, solver="packing")
+
+
+def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
+    """Parts that share no user are independent: the sum of their bests is the best."""
+    deadline = time.monotonic() + effort.time_limit
+    whole = packing(program)
+    x = np.zeros(whole.pairs, dtype=np.int64)
+    bound = 0
+    for part in components(whole, small=_SMALL):
+        left = max(0.05, deadline - time.monotonic())
+        outcome = race(part, replace(effort, time_limit=left))
+        x[part.kept] = outcome.x
+        bound += outcome.bound
+    most = np.floor(program.constraints.size_bound + 1e-6)
+    return whole.expand(x, program.pairs), min(float(bound), float(most))
