@@ -59,13 +59,14 @@ def every_allowed(program):
 
 
 @every_objective
+@pytest.mark.parametrize("solver", ["exact", "packing"])
 @settings(max_examples=60)
 @given(hist=shared_histograms(**SMALL), budget=budgets.filter(lambda b: b.allowance <= 4))
-def test_exact_equals_brute_force(objective, hist, budget):
+def test_integer_solvers_equal_brute_force(objective, solver, hist, budget):
     program = asked(objective, privacy_constraints(hist, budget))
     if program is None:
         return
-    solution, planned = answered(program, "exact")
+    solution, planned = answered(program, solver)
     values = [program.value(counts) for counts in every_allowed(program)]
     best = min(values) if program.minimises else max(values)
 

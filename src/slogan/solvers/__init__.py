@@ -11,7 +11,7 @@ from typing import Protocol
 from slogan.program import Program, Solution
 from slogan.registry import load_module, module_names
 
-AUTO = "exact"
+AUTO = "packing"
 """What `--solver auto` stands for."""
 
 

@@ -34,7 +34,7 @@ class Matrix(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where a search stands. The last two are a searcher's own, the rest may be shared."""
+    """Where a search stands."""
 
     x: Any
     """Clicks released of each pair."""
@@ -46,15 +46,10 @@ class State(NamedTuple):
     """How many rows cannot pay for one more click of a pair."""
     tabu: Any
     """The move until which a removed pair stays out."""
-    side: Any
-    """Which searcher may touch a pair: 0, 1, or EITHER for none of them."""
     freed: Any
     """Pairs that ceased to be blocked during a move."""
     counters: Any
-    """How many those are, and the side of this searcher."""
-
-
-EITHER = 2
+    """How many those are."""
 
 
 @njit(cache=True, nogil=True)
@@ -75,24 +70,20 @@ def _uniform(dice: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _pay(k: Any, amount: Any, m: Any, s: Any) -> None:
-    """Take an amount off row k; keep track of what it can still pay for, on this side."""
+    """Take an amount off row k; keep track of what it can still pay for."""
     s.slack[k] -= amount
     room = s.slack[k] + TOLERANCE
-    own = s.counters[1]
     at = s.fits[k]
     while at < m.start[k + 1] and m.row_cost[at] <= room:
         j = m.pair[at]
-        if s.side[j] == own:
-            s.blocked[j] -= 1
-            if s.blocked[j] == 0 and s.counters[0] < len(s.freed):
-                s.freed[s.counters[0]] = j
-                s.counters[0] += 1
+        s.blocked[j] -= 1
+        if s.blocked[j] == 0 and s.counters[0] < len(s.freed):
+            s.freed[s.counters[0]] = j
+            s.counters[0] += 1
         at += 1
     while at > m.start[k] and m.row_cost[at - 1] > room:
         at -= 1
-        j = m.pair[at]
-        if s.side[j] == own:
-            s.blocked[j] += 1
+        s.blocked[m.pair[at]] += 1
     s.fits[k] = at
 
 
@@ -113,41 +104,13 @@ def fresh_state(x: Any, m: Any) -> Any:
         m.start[1:].copy(),
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
-        np.zeros(n, np.int8),
         np.empty(4 * n + 64, np.int64),
-        np.zeros(2, np.int64),
+        np.zeros(1, np.int64),
     )
     for j in range(n):
         if x[j] > 0:
             _release(j, x[j], m, s)
     return s
-
-
-@njit(cache=True, nogil=True)
-def take_sides(m: Any, s: Any, seed: Any) -> None:
-    """Split the rows in two at random; a pair belongs to a side if all its rows do, else to none.
-
-    Two searchers, one on each side, then share a state without ever touching the same entry.
-    Pairs on no side lost count of their blockers while their rows moved, so all are counted anew.
-    """
-    for j in range(len(m.upper)):
-        side = -1
-        for e in range(m.column[j], m.column[j + 1]):
-            h = (np.uint64(m.row[e]) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
-            h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-            here = np.int64(h >> np.uint64(63))
-            side = here if side in (-1, here) else EITHER
-        s.side[j] = max(side, 0)
-    count_blockers(m, s)
-
-
-@njit(cache=True, nogil=True)
-def count_blockers(m: Any, s: Any) -> None:
-    """For each pair, the rows that cannot pay for one more click of it."""
-    s.blocked[:] = 0
-    for k in range(len(m.start) - 1):
-        for f in range(s.fits[k], m.start[k + 1]):
-            s.blocked[m.pair[f]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +170,7 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
             blocker, worst = -1, -1.0
             for f in range(m.start[k], m.start[k + 1]):
                 i = m.pair[f]
-                if s.x[i] > 0 and i != j and s.side[i] == s.counters[1]:
+                if s.x[i] > 0 and i != j:
                     score = m.price[i] * (0.5 + _uniform(dice))
                     if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
                         score += 0.3
@@ -272,7 +235,7 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
     added = np.empty(len(s.freed) + 1, np.int64)
     for move in range(moves):
         j = candidates[_random(dice) % np.uint64(len(candidates))]
-        if s.side[j] != s.counters[1] or s.x[j] >= m.upper[j] or s.tabu[j] > move:
+        if s.x[j] >= m.upper[j] or s.tabu[j] > move:
             continue
         _release(j, 1, m, s)
         added[0] = j
@@ -293,6 +256,5 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
             for r in range(gone):
                 _release(removed[r], 1, m, s)
     for j in range(len(s.tabu)):
-        if s.side[j] == s.counters[1]:
-            s.tabu[j] = max(0, s.tabu[j] - moves)
+        s.tabu[j] = max(0, s.tabu[j] - moves)
     return size

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from slogan.arrays import Floats, Ints
 from slogan.solvers import Effort, _kernels
@@ -26,8 +27,8 @@ _PATIENCE = 60
 _WORTH_TRYING = 1.6
 # With more binary variables branch and bound does not come past its root in useful time.
 _MOST_BINARIES = 30_000
-# From this many pairs on two searchers share the problem, each on a random half of the users.
-_TWO_SIDES = 20_000
+# From this many pairs on two searchers work at once, and the best parts of both are kept.
+_TWO_SEARCHERS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,25 +94,25 @@ class _Search:
     """The compiled search, round by round. The same rounds give the same counts on any machine."""
 
     def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
+        self._problem = problem
         self._matrix = problem.matrix(relaxed.price)
         self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
-        self._state: Any = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
+        self._searchers = 1 if problem.pairs < _TWO_SEARCHERS else 2
+        self._moves = min(max(_MOVES, problem.pairs // 4), max(2_000, 20 * problem.pairs))
+        state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
         # What the relaxation releases comes first, then what is cheap at its prices.
         order = np.argsort(relaxed.price - np.minimum(relaxed.x, 1.0) / 2, kind="stable")
-        _kernels.fill(order, self._matrix, self._state)
-        self._two_sides = problem.pairs >= _TWO_SIDES
+        _kernels.fill(order, self._matrix, state)
+        self.x: Ints = state.x.copy()
+        """The first counts that were as many as the best."""
+        self._state: Any = state
         self.rounds = 0
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
 
     @property
-    def x(self) -> Ints:
-        """The counts so far; no move makes them worse."""
-        return self._state.x
-
-    @property
     def size(self) -> int:
         """Clicks released so far."""
-        return int(self._state.x.sum())
+        return int(self.x.sum())
 
     @property
     def tired(self) -> bool:
@@ -119,25 +120,43 @@ class _Search:
         return self._without_gain >= _PATIENCE
 
     def round(self) -> None:
-        """Try some thousand moves."""
-        gain = self._both_sides() if self._two_sides else self._one_side(self._state, 0)
+        """Try some ten thousand moves; no round makes the counts worse."""
+        if self._searchers == 1:
+            self._walk(self._state, 0)
+        else:
+            here = self._state.x
+            both = [_kernels.fresh_state(here, self._matrix) for _ in range(2)]
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(self._walk, both, (0, 1)))
+            joined = best_of_both(self._problem, both[0].x, both[1].x)
+            self._state = _kernels.fresh_state(joined, self._matrix)
         self.rounds += 1
-        self._without_gain = 0 if gain else self._without_gain + 1
+        self._without_gain += 1
+        if self._state.x.sum() > self.size:
+            self.x, self._without_gain = self._state.x.copy(), 0
 
-    def _one_side(self, state: Any, side: int) -> int:
-        seed = _SEED + 2 * self.rounds + side
-        return int(_kernels.search(self._matrix, state, self._candidates, _MOVES, seed))
+    def _walk(self, state: Any, searcher: int) -> None:
+        seed = _SEED + 2 * self.rounds + searcher
+        _kernels.search(self._matrix, state, self._candidates, self._moves, seed)
 
-    def _both_sides(self) -> int:
-        _kernels.take_sides(self._matrix, self._state, _SEED + self.rounds)
-        sides = [
-            self._state._replace(
-                freed=np.empty_like(self._state.freed), counters=np.array([0, side])
-            )
-            for side in (0, 1)
-        ]
-        with ThreadPoolExecutor(2) as pool:
-            return sum(pool.map(self._one_side, sides, (0, 1)))
+
+def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
+    """Join two solutions: where they differ, region by region, take the one that releases more.
+
+    Regions are the connected parts of the pairs on which they differ, linked by common rows. No
+    row sees two regions, so what each solution does in a region fits with either elsewhere.
+    """
+    differ = np.flatnonzero(one != other)
+    edges = problem.columns[:, differ].tocoo()
+    row, pair = edges.coords
+    m, n = problem.columns.shape[0], len(differ)
+    graph = sp.coo_array((np.ones(edges.nnz, np.int8), (row, pair + m)), shape=(m + n, m + n))
+    _, label = connected_components(graph, directed=False)
+    gain = np.bincount(label[m:], weights=(other - one)[differ], minlength=label.max(initial=0) + 1)
+    better = differ[gain[label[m:]] > 0]
+    joined = one.copy()
+    joined[better] = other[better]
+    return joined
 
 
 def _provable(problem: Packing) -> bool:

@@ -8,7 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from slogan.arrays import Ints
+from slogan.constraints import privacy_constraints
+from slogan.histogram import PairHistogram
 from slogan.plan import plan
+from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution, Status, gap
 from slogan.solvers import Effort
 from slogan.solvers._frequent import solve_frequent
@@ -32,6 +35,20 @@ def solve(program: Program, effort: Effort) -> Solution:
     return Solution(x=counts.astype(np.float64), bound=bound, status=status, solver="packing")
 
 
+def warm_up() -> None:
+    """Compile the search, once for this installation; the first run then need not wait for it."""
+    hist = PairHistogram(
+        user=np.repeat(np.arange(4), 2),
+        pair=np.tile(np.arange(2), 4),
+        count=np.ones(8, dtype=np.int64),
+        users=4,
+        pairs=2,
+        query=np.arange(2),
+    )
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    solve(Program(constraints=constraints), Effort(time_limit=1.0))
+
+
 def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
     """Parts that share no user are independent: the sum of their bests is the best."""
     deadline = time.monotonic() + effort.time_limit
@@ -45,3 +62,7 @@ def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
         bound += outcome.bound
     most = np.floor(program.constraints.size_bound + 1e-6)
     return whole.expand(x, program.pairs), min(float(bound), float(most))
+
+
+if __name__ == "__main__":
+    warm_up()

@@ -1,0 +1,199 @@
+"""The parts of the packing solver, each against what it must not change or exceed."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from slogan.constraints import privacy_constraints
+from slogan.plan import plan
+from slogan.privacy import PrivacyBudget
+from slogan.program import Program
+from slogan.solvers import Effort, _kernels, packing
+from slogan.solvers._presolve import components
+from slogan.solvers._presolve import packing as reduced
+from slogan.solvers._race import _Search, best_of_both
+from slogan.solvers._relaxation import relaxation
+from strategies import budgets, histogram, shared_histograms
+
+SMALL = {"users": (2, 5), "pairs": (1, 5), "clicks": 5}
+few = budgets.filter(lambda b: b.allowance <= 4)
+
+
+def programs(**sizes):
+    return st.builds(
+        lambda hist, budget, most: Program(
+            constraints=privacy_constraints(hist, budget), most=most
+        ),
+        shared_histograms(**(sizes or SMALL)),
+        few,
+        st.sampled_from([None, 1]),
+    )
+
+
+def feasible(problem, x):
+    return bool((problem.rows @ x <= problem.limit * (1 + 1e-9)).all())
+
+
+def largest(problem):
+    """The optimum by brute force."""
+    return max(
+        sum(x)
+        for x in itertools.product(*(range(int(u) + 1) for u in problem.upper))
+        if feasible(problem, np.array(x))
+    )
+
+
+def optimum(program):
+    ranges = [range(int(u) + 1) for u in program.upper]
+    every = (np.array(x, dtype=np.int64) for x in itertools.product(*ranges))
+    return max(int(x.sum()) for x in every if program.constraints.allows(x))
+
+
+@given(program=programs())
+def test_presolve_keeps_the_optimum(program):
+    assert largest(reduced(program)) == optimum(program)
+
+
+@given(program=programs())
+def test_parts_add_up_to_the_whole(program):
+    whole = reduced(program)
+    for small in (0, 2, 100):
+        parts = components(whole, small=small)
+        assert sorted(j for part in parts for j in part.kept.tolist()) == list(range(whole.pairs))
+        assert sum(largest(part) for part in parts) == optimum(program)
+
+
+@given(program=programs())
+def test_the_relaxation_never_bounds_below_the_optimum(program):
+    problem = reduced(program)
+    for seconds in (0.0, 0.05):  # stopped at once, or come to rest: any prices prove a bound
+        assert relaxation(problem, seconds=seconds).bound >= largest(problem)
+
+
+def test_cliques_make_the_bound_tighter():
+    """Three users, each two of whom share a pair: one fits, the rows alone would let 1.5 pass."""
+    hist = histogram([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    budget = PrivacyBudget(exp_epsilon="2.5", delta="0.99")
+    problem = reduced(Program(constraints=privacy_constraints(hist, budget)))
+    rows_alone = 3 * budget.per_user / (2 * np.log(2))
+
+    assert relaxation(problem, seconds=1.0).bound < 0.9 * rows_alone
+
+
+@given(program=programs(users=(2, 8), pairs=(1, 8), clicks=6), seed=st.integers(0, 2**31))
+def test_a_search_keeps_its_books(program, seed):
+    """After any moves the state says what a fresh one would say of the same counts."""
+    problem = reduced(program)
+    if problem.pairs == 0:
+        return
+    matrix = problem.matrix(relaxation(problem, seconds=0.1).price)
+    state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), matrix)
+    _kernels.fill(np.arange(problem.pairs), matrix, state)
+    before = state.x.sum()
+    _kernels.search(matrix, state, np.arange(problem.pairs), 500, seed)
+    fresh = _kernels.fresh_state(state.x, matrix)
+
+    for name in ("slack", "fits", "blocked"):
+        assert np.array_equal(getattr(state, name), getattr(fresh, name)), name
+    assert feasible(problem, state.x)
+    assert (state.x <= problem.upper).all()
+    assert state.x.sum() >= before
+
+
+@given(program=programs(users=(3, 8), pairs=(2, 8), clicks=4), data=st.data())
+def test_the_best_of_two_solutions_is_a_solution_and_no_smaller_than_either(program, data):
+    problem = reduced(program)
+    if problem.pairs == 0:
+        return
+    matrix = problem.matrix(np.ones(problem.pairs))
+    both = []
+    for _ in range(2):
+        order = np.array(data.draw(st.permutations(range(problem.pairs))))
+        state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), matrix)
+        _kernels.fill(order, matrix, state)
+        both.append(state.x)
+    joined = best_of_both(problem, *both)
+
+    assert feasible(problem, joined)
+    assert joined.sum() >= max(x.sum() for x in both)
+
+
+@given(
+    rows=arrays(np.int64, (4, 5), elements=st.integers(0, 3)),
+)
+def test_dominated_rows_are_implied_by_another_that_stays(rows):
+    import scipy.sparse as sp
+
+    matrix, columns = sp.csr_array(rows), sp.csc_array(rows)
+    matrix.sort_indices()
+    dropped = _kernels.dominated(
+        *(a.astype(np.int64) for a in (matrix.indptr, matrix.indices, matrix.data)),
+        *(a.astype(np.int64) for a in (columns.indptr, columns.indices)),
+    )
+    for k in np.flatnonzero(dropped):
+        assert any((rows[k] <= rows[other]).all() for other in np.flatnonzero(~dropped))
+
+
+def crowd(users=60, pairs=50, seed=5):
+    """A log with overlapping groups, large enough for the search to have work."""
+    rng = np.random.default_rng(seed)
+    table = np.zeros((users, pairs), dtype=np.int64)
+    for pair in range(pairs):
+        holders = rng.choice(users, size=2 + rng.geometric(0.4), replace=False)
+        table[holders, pair] = rng.integers(1, 3, len(holders))
+    return histogram(table.tolist()).without_unique_pairs()
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_the_same_answer_every_time(most):
+    program = Program(
+        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5")),
+        most=most,
+    )
+    first, again = (packing.solve(program, Effort(time_limit=120)) for _ in range(2))
+
+    assert np.array_equal(first.x, again.x)
+    assert first.bound == again.bound
+
+
+def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
+    monkeypatch.setattr("slogan.solvers._race._TWO_SEARCHERS", 1)
+    program = Program(
+        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    )
+    problem = reduced(program)
+    relaxed = relaxation(problem, seconds=60)
+    answers = []
+    for _ in range(2):
+        search = _Search(problem, relaxed)
+        for _ in range(3):
+            search.round()
+        answers.append(search.x)
+        assert feasible(problem, search.x)
+
+    assert np.array_equal(*answers)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_what_is_proposed_passes_the_gate_unchanged(seed):
+    constraints = privacy_constraints(
+        crowd(users=40, pairs=30, seed=seed), PrivacyBudget(exp_epsilon="2.25", delta="0.8")
+    )
+    solution = packing.solve(Program(constraints=constraints), Effort(time_limit=2))
+
+    assert np.array_equal(plan(solution.x, constraints).counts, solution.x)
+    assert solution.x.sum() <= solution.bound
+
+
+def test_a_goal_stops_the_search():
+    constraints = privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    told = []
+    effort = Effort(time_limit=60, goal=1, report=lambda value, bound: told.append(value))
+    packing.solve(Program(constraints=constraints), effort)
+
+    assert told == []
