@@ -114,6 +114,18 @@ def fresh_state(x: Any, m: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def move_to(x: Any, m: Any, s: Any) -> None:
+    """Change a state to that of other counts, at the price of what differs."""
+    s.counters[0] = 0
+    for j in range(len(x)):
+        if s.x[j] > x[j]:
+            _release(j, x[j] - s.x[j], m, s)
+    for j in range(len(x)):
+        if s.x[j] < x[j]:
+            _release(j, x[j] - s.x[j], m, s)
+
+
+@njit(cache=True, nogil=True)
 def dominated(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any:
     """Rows that another row implies: its pairs are all there, at no lower cost.
 

@@ -6,6 +6,7 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,15 +98,16 @@ class _Search:
         self._problem = problem
         self._matrix = problem.matrix(relaxed.price)
         self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
-        self._searchers = 1 if problem.pairs < _TWO_SEARCHERS else 2
-        self._moves = min(max(_MOVES, problem.pairs // 4), max(2_000, 20 * problem.pairs))
+        self._moves = min(_MOVES, max(2_000, 20 * problem.pairs))
         state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
         # What the relaxation releases comes first, then what is cheap at its prices.
         order = np.argsort(relaxed.price - np.minimum(relaxed.x, 1.0) / 2, kind="stable")
         _kernels.fill(order, self._matrix, state)
         self.x: Ints = state.x.copy()
         """The first counts that were as many as the best."""
-        self._state: Any = state
+        self._states: list[Any] = [state]
+        if problem.pairs >= _TWO_SEARCHERS:
+            self._states.append(_kernels.fresh_state(self.x, self._matrix))
         self.rounds = 0
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
 
@@ -121,23 +123,26 @@ class _Search:
 
     def round(self) -> None:
         """Try some ten thousand moves; no round makes the counts worse."""
-        if self._searchers == 1:
-            self._walk(self._state, 0)
+        searchers = range(len(self._states))
+        if len(self._states) == 1:
+            self._walk(0)
         else:
-            here = self._state.x
-            both = [_kernels.fresh_state(here, self._matrix) for _ in range(2)]
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(self._walk, both, (0, 1)))
-            joined = best_of_both(self._problem, both[0].x, both[1].x)
-            self._state = _kernels.fresh_state(joined, self._matrix)
+                list(pool.map(self._walk, searchers))
+                joined = best_of_both(self._problem, *(state.x for state in self._states))
+                list(pool.map(partial(self._move_to, joined), searchers))
         self.rounds += 1
         self._without_gain += 1
-        if self._state.x.sum() > self.size:
-            self.x, self._without_gain = self._state.x.copy(), 0
+        if self._states[0].x.sum() > self.size:
+            self.x, self._without_gain = self._states[0].x.copy(), 0
 
-    def _walk(self, state: Any, searcher: int) -> None:
+    def _walk(self, searcher: int) -> None:
         seed = _SEED + 2 * self.rounds + searcher
+        state = self._states[searcher]
         _kernels.search(self._matrix, state, self._candidates, self._moves, seed)
+
+    def _move_to(self, x: Ints, searcher: int) -> None:
+        _kernels.move_to(x, self._matrix, self._states[searcher])
 
 
 def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
@@ -148,9 +153,10 @@ def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
     """
     differ = np.flatnonzero(one != other)
     edges = problem.columns[:, differ].tocoo()
-    row, pair = edges.coords
-    m, n = problem.columns.shape[0], len(differ)
-    graph = sp.coo_array((np.ones(edges.nnz, np.int8), (row, pair + m)), shape=(m + n, m + n))
+    rows, row = np.unique(edges.coords[0], return_inverse=True)
+    m, n = len(rows), len(differ)
+    places = (row, edges.coords[1] + m)
+    graph = sp.coo_array((np.ones(edges.nnz, np.int8), places), shape=(m + n, m + n))
     _, label = connected_components(graph, directed=False)
     gain = np.bincount(label[m:], weights=(other - one)[differ], minlength=label.max(initial=0) + 1)
     better = differ[gain[label[m:]] > 0]

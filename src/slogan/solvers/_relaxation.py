@@ -51,14 +51,15 @@ def relaxation(problem: Packing, *, seconds: float, gap: float = 1e-4) -> Relaxa
         y = np.maximum(0.0, y + sigma * (rows @ (2.0 * ahead - x) - limit))
         x = ahead
         x_sum, y_sum, steps = x_sum + x, y_sum + y, steps + 1
-        if step % _CHECK_EVERY == 0:
+        late = time.monotonic() > deadline
+        if step % _CHECK_EVERY == 0 or late:
             mean = y_sum / steps
             now, averaged = _bound(y, limit, upper, columns), _bound(mean, limit, upper, columns)
             best = min(best, (now, y.copy()), (averaged, mean), key=lambda found: found[0])
             if averaged < now:
                 x, y = x_sum / steps, mean
                 x_sum, y_sum, steps = np.zeros_like(x), np.zeros_like(y), 0
-            if time.monotonic() > deadline:
+            if late:
                 break
             if step % (10 * _CHECK_EVERY) == 0:
                 if recent - best[0] < gap * best[0]:
