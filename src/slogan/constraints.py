@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
 from slogan.privacy import PrivacyBudget
 
@@ -42,17 +42,21 @@ class PrivacyConstraints:
     @cached_property
     def cost(self) -> sp.csr_array:
         """M: what one released click of a pair (column) charges a user (row), log t_ijk."""
-        cost = self.cost_of_rows(np.arange(len(self.hist.user)))
+        # The histogram's rows are in the matrix's own order: user by user, pairs ascending.
         return sp.csr_array(
-            (cost, (self.hist.user, self.hist.pair)), shape=(self.hist.users, self.hist.pairs)
+            (self.cost_of_rows(slice(None)), self.hist.pair, self.first_row),
+            shape=(self.hist.users, self.hist.pairs),
         )
 
     @cached_property
     def dearest(self) -> Ints:
         """For each pair, the row of the histogram whose user one click of it charges most."""
-        order = np.lexsort((self.hist.count, self.hist.pair))
-        last = np.cumsum(self.hist.holders) - 1
-        return order[last].astype(np.int64)
+        most, dearest = np.zeros((2, self.hist.pairs), dtype=np.int64)
+        np.maximum.at(most, self.hist.pair, self.hist.count)
+        # Of several dearest rows the last one is kept.
+        rows = np.flatnonzero(self.hist.count == most[self.hist.pair])
+        np.maximum.at(dearest, self.hist.pair[rows], rows)
+        return dearest
 
     @cached_property
     def upper(self) -> Ints:
@@ -62,17 +66,23 @@ class PrivacyConstraints:
         upper = np.floor(ratio * (1 - _CLEAR)).astype(np.int64)
         # Where the ratio is next to an integer, that integer is tried exactly.
         nearest = np.rint(ratio)
-        for pair in np.flatnonzero(np.abs(ratio - nearest) <= _CLEAR * ratio):
-            clicks = int(nearest[pair])
-            if clicks > upper[pair] and self._fits({int(row[pair]): clicks}):
-                upper[pair] = clicks
+        close = np.abs(ratio - nearest) <= _CLEAR * ratio
+        tried = np.flatnonzero(close & (nearest > upper))
+        clicks = nearest[tried].astype(np.int64)
+        small, fits = self._fit_small(row[tried], clicks, np.arange(len(tried)))
+        for n in np.flatnonzero(~small):
+            fits[n] = self._fits({int(row[tried[n]]): int(clicks[n])})
+        upper[tried[fits]] = clicks[fits]
         return upper
 
-    def cost_of_rows(self, rows: Ints) -> Floats:
+    def cost_of_rows(self, rows: Ints | slice) -> Floats:
         """Log t_ijk for some rows of the histogram."""
         total, own = self.hist.pair_total[self.hist.pair[rows]], self.hist.count[rows]
         # log1p is precise for a popular pair, whose share is near 0; the quotient for one near 1.
-        return np.where(2 * own <= total, -np.log1p(-own / total), np.log(total / (total - own)))
+        cost = -np.log1p(-own / total)
+        near_one = 2 * own > total
+        cost[near_one] = np.log(total[near_one] / (total[near_one] - own[near_one]))
+        return cost
 
     def charge(self, counts: Ints) -> Floats:
         """What releasing these counts charges each user, in floating point."""
@@ -82,8 +92,14 @@ class PrivacyConstraints:
         """The users whose constraint these counts break, decided exactly."""
         charge = self.charge(counts)
         suspects = np.flatnonzero(charge >= self.limit * (1 - _CLEAR))
-        broken = [user for user in suspects if not self.allows_user(int(user), counts)]
-        return np.array(broken, dtype=np.int64)
+        first = self.first_row[suspects]
+        rows = self.first_row[suspects + 1] - first
+        begin = np.cumsum(rows) - rows
+        row = np.repeat(first - begin, rows) + np.arange(int(rows.sum()))
+        small, fits = self._fit_small(row, counts[self.hist.pair[row]], begin)
+        for n in np.flatnonzero(~small):
+            fits[n] = self.allows_user(int(suspects[n]), counts)
+        return suspects[~fits]
 
     def allows(self, counts: Ints) -> bool:
         """Whether the counts are integers within every user's constraint, decided exactly."""
@@ -116,6 +132,31 @@ class PrivacyConstraints:
             without_user *= (total[row] - int(self.hist.count[row])) ** clicks
         allowed = self.allowance
         return with_user * allowed.denominator <= without_user * allowed.numerator
+
+    def _fit_small(self, row: Ints, clicks: Ints, begin: Ints) -> tuple[Flags, Flags]:
+        """`_fits` for many groups of rows at once, wherever 64-bit integers are wide enough.
+
+        Args:
+            row: Rows of the histogram, group after group.
+            clicks: Released clicks of each row's pair.
+            begin: Where each group begins; none is empty.
+
+        Returns:
+            Which groups have no product of more than 63 bits, and which of those fit.
+        """
+        p, q = self.allowance.numerator, self.allowance.denominator
+        total = self.hist.pair_total[self.hist.pair[row]]
+        # c < 2^e. As c ≥ 2, also e ≥ 2, so a power above 63 is too wide whatever it is.
+        bits = np.minimum(clicks, 64) * np.frexp(total)[1]
+        widest = max(p.bit_length(), q.bit_length())
+        small = np.add.reduceat(bits, begin) + widest <= 63 if len(row) else np.zeros(0, np.bool_)
+        if not small.any():
+            return small, small.copy()
+        # Rows of the other groups become 1: their products are not looked at.
+        power = np.where(np.repeat(small, np.diff(begin, append=len(row))), clicks, 0)
+        with_user = np.multiply.reduceat(total**power, begin)
+        without_user = np.multiply.reduceat((total - self.hist.count[row]) ** power, begin)
+        return small, small & (with_user * q <= without_user * p)
 
     def expected_exposed(self, counts: Ints) -> float:
         """Expected number of users of whom some row is shown: Σ_k 1 − Π (1 − c_ijk/c_ij)^x_ij."""

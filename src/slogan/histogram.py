@@ -37,6 +37,24 @@ class PairHistogram:
     query: Ints
     """The query of each pair, as a number: pairs of one query share it."""
 
+    @classmethod
+    def of_rows(
+        cls, *, user: Ints, pair: Ints, count: Ints, users: int, query: Ints
+    ) -> PairHistogram:
+        """Sort rows that come in any order, and add up those of the same user and pair."""
+        place = user * len(query) + pair
+        order = np.argsort(place)
+        place = place[order]
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        return cls(
+            user=user[order[first]],
+            pair=pair[order[first]],
+            count=np.add.reduceat(count[order], first) if len(first) else count,
+            users=users,
+            pairs=len(query),
+            query=query,
+        )
+
     def __post_init__(self) -> None:
         rows = self.user * self.pairs + self.pair
         if not (len(self.user) == len(self.pair) == len(self.count)):
@@ -85,14 +103,14 @@ class PairHistogram:
 
     def _of_pairs(self, kept: np.ndarray) -> PairHistogram:
         rows = kept[self.pair]
-        users = np.unique(self.user[rows])
-        if kept.all() and len(users) == self.users:
+        seen = np.bincount(self.user[rows], minlength=self.users) > 0
+        if kept.all() and seen.all():
             return self
         return PairHistogram(
-            user=np.searchsorted(users, self.user[rows]).astype(np.int64),
-            pair=(np.cumsum(kept) - 1)[self.pair[rows]].astype(np.int64),
+            user=(np.cumsum(seen) - 1)[self.user[rows]],
+            pair=(np.cumsum(kept) - 1)[self.pair[rows]],
             count=self.count[rows],
-            users=len(users),
+            users=int(seen.sum()),
             pairs=int(kept.sum()),
             query=self.query[kept],
         )

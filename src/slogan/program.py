@@ -12,6 +12,8 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 
+_ROUNDED_OUTWARD = 1e-8
+
 
 class Status(StrEnum):
     """How far a solver came."""
@@ -91,3 +93,9 @@ class Solution:
 def gap(*, value: float, bound: float) -> float:
     """How far a value may be from the best, relative to the bound."""
     return abs(bound - value) / max(1.0, abs(bound))
+
+
+def status(*, value: float, bound: float, allowed: float) -> Status:
+    """Optimal if the gap is allowed; bounds are rounded outward by a little, which is forgiven."""
+    within = gap(value=value, bound=bound) <= allowed + _ROUNDED_OUTWARD
+    return Status.OPTIMAL if within else Status.FEASIBLE

@@ -18,7 +18,7 @@ from slogan.errors import ReleaseExistsError, SloganError
 from slogan.manifest import Budget, Manifest, published_log, versions
 from slogan.plan import Plan
 from slogan.privacy import PrivacyBudget
-from slogan.program import Program, Solution, Status, gap
+from slogan.program import Program, Solution, Status, gap, status
 from slogan.promise import sampling_promise
 from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
@@ -65,9 +65,8 @@ class Release:
     @property
     def status(self) -> Status:
         """What was proven of the released counts, whatever the solver said of its own."""
-        reached = gap(value=self.value, bound=self.bound)
         allowed = float(self.parameters["gap"] or 0)
-        return Status.OPTIMAL if reached <= allowed else Status.FEASIBLE
+        return status(value=self.value, bound=self.bound, allowed=allowed)
 
     def summary(self) -> dict[str, Any]:
         """Everything a curator wants to know. It depends on the log: not for publication."""

@@ -45,16 +45,19 @@ def sample_users(hist: PairHistogram, planned: Plan, rng: Randomness) -> Output:
     user by user; an integer drawn uniformly below c_ij points at one of them, and its owner is
     shown. Proof: docs/proofs/sampling.md.
     """
-    by_pair = np.lexsort((hist.user, hist.pair))
-    last_click = np.cumsum(hist.count[by_pair])
-    before_pair = np.cumsum(hist.pair_total) - hist.pair_total
-    shown = np.zeros(len(by_pair), dtype=np.int64)
+    rows = np.flatnonzero(planned.counts[hist.pair])
+    rows = rows[np.lexsort((hist.user[rows], hist.pair[rows]))]
+    # rows: those of released pairs, pair by pair
+    last_click = np.cumsum(hist.count[rows])
+    total = np.where(planned.counts, hist.pair_total, 0)
+    before_pair = np.cumsum(total) - total
+    shown = np.zeros(len(rows), dtype=np.int64)
     released = np.cumsum(planned.counts)
     for first in range(0, planned.size, _DRAWS_AT_ONCE):
         click = np.arange(first, min(first + _DRAWS_AT_ONCE, planned.size))
         pair = np.searchsorted(released, click, side="right")
-        point = before_pair[pair] + uniform_below(hist.pair_total[pair], rng)
+        point = before_pair[pair] + uniform_below(total[pair], rng)
         shown += np.bincount(np.searchsorted(last_click, point, side="right"), minlength=len(shown))
-    rows = np.flatnonzero(shown)
-    rows = rows[np.lexsort((hist.pair[by_pair[rows]], hist.user[by_pair[rows]]))]
-    return Output(user=hist.user[by_pair[rows]], pair=hist.pair[by_pair[rows]], count=shown[rows])
+    rows, shown = rows[shown > 0], shown[shown > 0]
+    order = np.argsort(rows)
+    return Output(user=hist.user[rows[order]], pair=hist.pair[rows[order]], count=shown[order])

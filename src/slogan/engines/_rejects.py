@@ -46,13 +46,13 @@ def raise_if_bad(
     """Raise for the first bad row of a log that was read, or count all if they may be skipped.
 
     Args:
-        sql: The connection that holds the counted `triplets`.
+        sql: The connection that holds the `rows` as read.
         log: What was read.
         sources: The SQL that reads each file again, by the file's name.
     """
     unread = _unread(sql)
     counted = sql.execute(
-        f"SELECT reason, sum(n)::BIGINT FROM triplets WHERE reason <> {literal(NO_CLICK)} "
+        f"SELECT reason, count(*) FROM rows WHERE reason <> {literal(NO_CLICK)} "
         "GROUP BY reason ORDER BY reason"
     ).fetchall()
     if not log.skip_bad_rows:

@@ -37,9 +37,12 @@ class DuckDBEngine:
             }
         )
         self._close = weakref.finalize(self, _dispose, self._sql, self._folder)
+        # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
+        self._sql.execute("SET enable_progress_bar = false")
         if memory_limit is not None:
             self._limit_memory(memory_limit)
         self._log: SearchLog | None = None
+        self._result: Counted | None = None
         self._parts: dict[str, str] = {}
         self._types: dict[str, str] = {}
 
@@ -59,18 +62,16 @@ class DuckDBEngine:
         self._log = log
         source = self._open(log)
         try:
+            # Rows as they were read, without the texts of those that are not counted.
             self._sql.execute(f"""
-                CREATE TABLE triplets AS
-                SELECT CASE WHEN reason IS NULL THEN "user" END AS "user",
+                CREATE TABLE rows AS
+                SELECT CASE WHEN reason IS NULL THEN "user" END AS name,
                        CASE WHEN reason IS NULL THEN query END AS query,
                        CASE WHEN reason IS NULL THEN url END AS url,
-                       reason, sum(clicks) AS clicks, count(*) AS n
-                FROM ({rows_sql(source, fields_of(log))}) GROUP BY ALL""")
+                       CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
+                FROM ({rows_sql(source, fields_of(log))})""")
         except duckdb.OutOfMemoryException:
-            raise SloganError(
-                "counting ran out of memory and of room to spill",
-                hint="raise --memory-limit, or point TMPDIR to a larger disk",
-            ) from None
+            raise _no_room() from None
         except duckdb.Error:
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
@@ -79,7 +80,11 @@ class DuckDBEngine:
             ) from None
         skipped = raise_if_bad(self._sql, log, self._parts)
         self._types = column_types(self._sql, log, next(iter(self._parts.values())))
-        return self._counted(skipped)
+        try:
+            self._result = self._counted(skipped)
+        except duckdb.OutOfMemoryException:
+            raise _no_room() from None
+        return self._result
 
     def _open(self, log: SearchLog) -> str:
         """SQL that reads the whole log; SQL for its parts is kept by their names."""
@@ -107,11 +112,9 @@ class DuckDBEngine:
         return "source"
 
     def _counted(self, skipped: dict[str, int]) -> Counted:
-        clicks, users, no_click = self._sql.execute(f"""
-            SELECT coalesce(sum(clicks) FILTER (reason IS NULL), 0)::HUGEINT,
-                   count(DISTINCT "user"),
-                   coalesce(sum(n) FILTER (reason = {literal(NO_CLICK)}), 0)::BIGINT
-            FROM triplets""").fetchall()[0]
+        clicks, no_click = self._sql.execute(f"""
+            SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
+            FROM rows""").fetchall()[0]
         if clicks == 0:
             raise EmptyLogError(
                 f"the log holds no click ({no_click} rows without one)",
@@ -122,7 +125,7 @@ class DuckDBEngine:
                 f"the counts of the log sum to {clicks}, more than 2^53",
                 hint="count in a coarser unit, or split the log",
             )
-        pairs = self._number_pairs()
+        users, pairs = self._number_texts()
         return Counted(
             hist=self._histogram(),
             clicks=int(clicks),
@@ -132,36 +135,48 @@ class DuckDBEngine:
             bad_rows=skipped,
         )
 
-    def _number_pairs(self) -> int:
-        """Number shared pairs, their queries and their users by text, so that row order is moot."""
-        self._sql.execute("""
+    def _number_texts(self) -> tuple[int, int]:
+        """Number users, shared pairs and their queries by text, so that row order is moot.
+
+        Returns how many users and how many pairs the log has.
+        """
+        users = self._sql.execute("""
+            CREATE TABLE people AS
+            SELECT row_number() OVER (ORDER BY name) - 1 AS person, name
+            FROM (SELECT DISTINCT name FROM rows WHERE reason IS NULL)""").fetchall()[0][0]
+        # A pair is shared if its first and last user differ. Of the others only the number counts.
+        pairs = self._sql.execute("""
             CREATE TABLE held AS
-            SELECT query, url, count(*) AS holders FROM triplets WHERE reason IS NULL
-            GROUP BY query, url;
+            SELECT CASE WHEN shared THEN query END AS query, CASE WHEN shared THEN url END AS url
+            FROM (SELECT query, url, min(name) <> max(name) AS shared FROM rows
+                  WHERE reason IS NULL GROUP BY query, url)""").fetchall()[0][0]
+        self._sql.execute("""
             CREATE TABLE pairs AS
             SELECT row_number() OVER (ORDER BY query, url) - 1 AS pair,
                    dense_rank() OVER (ORDER BY query) - 1 AS query_number, query, url
-            FROM held WHERE holders >= 2;
-            CREATE TABLE shared AS
-            SELECT t."user" AS name, p.pair, t.clicks::BIGINT AS clicks
-            FROM triplets t JOIN pairs p ON t.query = p.query AND t.url = p.url;
-            CREATE TABLE users AS
-            SELECT row_number() OVER (ORDER BY name) - 1 AS "user", name
-            FROM (SELECT DISTINCT name FROM shared)""")
-        return self._sql.execute("SELECT count(*) FROM held").fetchall()[0][0]
+            FROM held WHERE query IS NOT NULL;
+            DROP TABLE held""")
+        return users, pairs
 
     def _histogram(self) -> PairHistogram:
+        """Count the clicks on shared pairs; only their users keep a number and a name."""
         rows = self._sql.execute("""
-            SELECT u."user", s.pair, s.clicks FROM shared s JOIN users u ON s.name = u.name
-            ORDER BY u."user", s.pair""").fetchnumpy()
+            SELECT person, pair, clicks
+            FROM rows JOIN pairs USING (query, url) JOIN people USING (name)""").fetchnumpy()
         query = self._sql.execute("SELECT query_number FROM pairs ORDER BY pair").fetchnumpy()
-        users = self._sql.execute("SELECT count(*) FROM users").fetchall()[0][0]
-        return PairHistogram(
-            user=_ints(rows["user"]),
+        person = _ints(rows["person"])
+        seen = np.bincount(person) > 0
+        kept = np.flatnonzero(seen)
+        self._sql.register("kept", {"person": kept, "user": np.arange(len(kept))})
+        self._sql.execute("""
+            CREATE TABLE users AS SELECT "user", name FROM people JOIN kept USING (person);
+            DROP TABLE people""")
+        self._sql.unregister("kept")
+        return PairHistogram.of_rows(
+            user=(np.cumsum(seen) - 1)[person],
             pair=_ints(rows["pair"]),
             count=_ints(rows["clicks"]),
-            users=users,
-            pairs=len(query["query_number"]),
+            users=len(kept),
             query=_ints(query["query_number"]),
         )
 
@@ -172,17 +187,28 @@ class DuckDBEngine:
         return self._log
 
     def sizes(self) -> tuple[LogSize, LogSize]:
-        whole = """SELECT sum(clicks)::BIGINT, count(DISTINCT "user"), count(DISTINCT query),
-                   count(DISTINCT url), (SELECT count(*) FROM held)
-                   FROM triplets WHERE reason IS NULL"""
-        shared = """SELECT (SELECT coalesce(sum(clicks), 0)::BIGINT FROM shared),
-                    (SELECT count(*) FROM users), count(DISTINCT query), count(DISTINCT url),
-                    count(*) FROM pairs"""
-        return self._size(whole), self._size(shared)
+        if (counted := self._result) is None:
+            raise RuntimeError("count a log first")
+        hist = counted.hist
+        queries, urls = self._different("rows")
+        whole = LogSize(
+            clicks=counted.clicks,
+            users=counted.users,
+            queries=queries,
+            urls=urls,
+            pairs=counted.pairs,
+        )
+        queries, urls = self._different("pairs")
+        shared = LogSize(
+            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
+        )
+        return whole, shared
 
-    def _size(self, sql: str) -> LogSize:
-        clicks, users, queries, urls, pairs = self._sql.execute(sql).fetchall()[0]
-        return LogSize(clicks=clicks, users=users, queries=queries, urls=urls, pairs=pairs)
+    def _different(self, table: str) -> tuple[int, int]:
+        """How many queries and urls a table holds; a row that is not counted has none."""
+        return self._sql.execute(
+            f"SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}"
+        ).fetchall()[0]
 
     def id_kind(self, output: Output) -> IdKind:
         self._remember_names(output, None)
@@ -216,6 +242,13 @@ class DuckDBEngine:
 
     def close(self) -> None:
         self._close()
+
+
+def _no_room() -> SloganError:
+    return SloganError(
+        "counting ran out of memory and of room to spill",
+        hint="raise --memory-limit, or point TMPDIR to a larger disk",
+    )
 
 
 def _ints(column: Any) -> Ints:

@@ -12,7 +12,7 @@ from slogan.constraints import privacy_constraints
 from slogan.histogram import PairHistogram
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
-from slogan.program import Program, Solution, Status, gap
+from slogan.program import Program, Solution, status
 from slogan.solvers import Effort
 from slogan.solvers._frequent import solve_frequent
 from slogan.solvers._presolve import components, packing
@@ -30,9 +30,8 @@ def solve(program: Program, effort: Effort) -> Solution:
         counts, bound = _packed(program, effort)
     # The gate here too, so that what is proposed passes the real one unchanged.
     counts = plan(counts, program.constraints).counts
-    reached = gap(value=program.value(counts), bound=bound)
-    status = Status.OPTIMAL if reached <= effort.gap else Status.FEASIBLE
-    return Solution(x=counts.astype(np.float64), bound=bound, status=status, solver="packing")
+    reached = status(value=program.value(counts), bound=bound, allowed=effort.gap)
+    return Solution(x=counts.astype(np.float64), bound=bound, status=reached, solver="packing")
 
 
 def warm_up() -> None:

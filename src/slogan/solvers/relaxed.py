@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from slogan.errors import SolverError
-from slogan.program import Program, Solution, Status, gap
+from slogan.program import Program, Solution, Status, status
 from slogan.solvers import Effort
 from slogan.solvers._highs import model, run
 
@@ -29,7 +29,5 @@ def solve(program: Program, effort: Effort) -> Solution:
         bound = max(0.0, asked.constant + answer.objective_bound - 1e-9)
     else:
         bound = -answer.objective_bound + 1e-6
-    value = program.value(x.astype(np.int64))
-    reached = gap(value=value, bound=bound) <= effort.gap
-    status = Status.OPTIMAL if reached else Status.FEASIBLE
-    return Solution(x=x, bound=bound, status=status, solver="relaxed")
+    reached = status(value=program.value(x.astype(np.int64)), bound=bound, allowed=effort.gap)
+    return Solution(x=x, bound=bound, status=reached, solver="relaxed")
