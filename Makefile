@@ -3,6 +3,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate \
+  --no-header --quiet
 
 .PHONY: help setup demo test test-all bench docs lint format lock clean
 
@@ -36,6 +38,7 @@ test-all: $(READY)
 	$(BIN)/python -m pytest -n 2
 
 bench: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m bench
 
 docs: $(READY)
@@ -53,9 +56,9 @@ format: $(READY)
 lock:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --universal \
-	  --python-version 3.11 --no-emit-index-url --no-annotate --no-header --quiet \
-	  --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev $(LOCKED) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench $(LOCKED) \
+	  --output-file requirements-bench.lock
 
 clean:
 	rm -rf $(VENV) demo dist .pytest_cache .hypothesis .ruff_cache

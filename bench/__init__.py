@@ -1,0 +1,1 @@
+"""How good and how fast is slogan, beside its peers? Each public file with a `main` asks one."""

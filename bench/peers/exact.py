@@ -1,0 +1,15 @@
+"""Slogan's exact solver: HiGHS after pruning, begun with the binary problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.peers import Found
+from bench.peers._slogan import ask
+
+VARIANTS = ("slogan",)
+
+
+def solve(folder: Path, variant: str, seconds: float) -> Found:
+    del variant
+    return ask("exact", folder, seconds)
