@@ -45,6 +45,7 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
         "guaranteed given the counts, for the removal of any user in the log; "
         "the counts themselves are not private",
+        f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
         *_left_out(done),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",

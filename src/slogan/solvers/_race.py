@@ -78,7 +78,7 @@ def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outco
             found = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
             if found.sum() > x.sum():
                 x = found.astype(np.int64)
-    return Outcome(x=x, bound=max(bound, int(x.sum())))
+    return Outcome(x=x, bound=bound)
 
 
 def _goal(bound: int, gap: float) -> int:
