@@ -32,8 +32,10 @@ app = App(
     help="Search-log anonymization: publish a click log in its own schema, as useful as "
     "differential privacy allows. Start with: slogan demo",
     help_format="markdown",
+    suppress_keyboard_interrupt=False,  # __main__ says what an interrupt left behind: nothing
 )
 app.meta.group_parameters = Group("Session")
+app.meta.suppress_keyboard_interrupt = False
 _stderr = Console(stderr=True, highlight=False)
 
 Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]

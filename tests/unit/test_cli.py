@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -211,3 +213,27 @@ def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, 
 
     assert stop.value.code == 1
     assert "secret" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("solver", ["packing", "exact"])
+def test_an_interrupt_stops_the_solver_and_leaves_nothing(tmp_path, solver):
+    """At this budget no solver proves optimality in time, so the signal arrives while it works."""
+    slogan("generate", "log.tsv", "--seed", "3", cwd=tmp_path)
+    words = ["sanitize", "log.tsv", "-o", "out", "--exp-epsilon", "2.3", "--delta", "0.8"]
+    private = tmp_path / "private"
+    private.mkdir()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "slogan", *words, "--time-limit", "120", "--solver", solver],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(private)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    run.send_signal(signal.SIGINT)
+    said = run.communicate(timeout=60)[1]
+
+    assert run.returncode == 130, said
+    assert "nothing was published" in said
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith((".out", "out"))] == []
+    assert list(private.iterdir()) == []

@@ -158,9 +158,19 @@ class Running:
         self._highs.cancelSolve()
         return self.wait()
 
-    def wait(self) -> Answer:
-        """Let HiGHS finish."""
+    def abandon(self) -> None:
+        """Stop, and end HiGHS's own threads: the process may end before this object does."""
+        self._highs.cancelSolve()
         self._thread.join()
+        highspy.Highs.resetGlobalScheduler(True)
+
+    def wait(self) -> Answer:
+        """Let HiGHS finish. Whoever stops waiting stops HiGHS too: it must not outlive the run."""
+        try:
+            self._thread.join()
+        except BaseException:
+            self.abandon()
+            raise
         found = self._highs.getModelStatus()
         info = self._highs.getInfo()
         z = np.array(self._highs.getSolution().col_value)

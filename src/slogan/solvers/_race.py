@@ -51,20 +51,25 @@ def race(problem: Packing, effort: Effort) -> Outcome:
     relaxed = relaxation(problem, seconds=effort.time_limit / 4)
     bound = math.floor(relaxed.bound)
     search, proof = _Search(problem, relaxed), None
-    while search.size < min(effort.goal, _goal(bound, effort.gap)) and time.monotonic() < deadline:
-        if search.tired and (proof is None or proof.finished):
-            break
-        if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
-            left = max(0.01, deadline - time.monotonic())
-            proof = _proof(problem, search.x, replace(effort, time_limit=left, report=None))
-        if search.tired:
-            time.sleep(0.02)
-        else:
-            search.round()
+    try:
+        while search.size < min(effort.goal, _goal(bound, effort.gap)):
+            if time.monotonic() > deadline or (search.tired and (proof is None or proof.finished)):
+                break
+            if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
+                left = max(0.01, deadline - time.monotonic())
+                proof = _proof(problem, search.x, replace(effort, time_limit=left, report=None))
+            if search.tired:
+                time.sleep(0.02)
+            else:
+                search.round()
+            if proof is not None:
+                bound = min(bound, _whole(proof.bound))
+            if effort.report is not None:
+                effort.report(search.size, bound)
+    except BaseException:
         if proof is not None:
-            bound = min(bound, _whole(proof.bound))
-        if effort.report is not None:
-            effort.report(search.size, bound)
+            proof.abandon()
+        raise
     return _best(problem, search.x, proof, bound)
 
 
