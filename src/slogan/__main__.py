@@ -23,7 +23,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         _say("stopped; nothing was published")
-        sys.exit(130)
+        # Everything is cleaned up by now; HiGHS's idle threads would abort an ordinary exit.
+        sys.stdout.flush()
+        os._exit(130)
     except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):
             raise
