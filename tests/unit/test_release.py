@@ -2,6 +2,7 @@
 
 import json
 import stat
+from contextlib import closing
 
 import duckdb
 import pytest
@@ -246,7 +247,7 @@ def test_nothing_public_but_the_log_depends_on_the_log(tmp_path, log):
 
 def test_an_existing_target_is_kept_unless_forced(tmp_path, log):
     saved(log, tmp_path / "out")
-    with slogan_release(log) as release:
+    with closing(slogan.sanitize(log, BUDGET, time_limit=5)) as release:
         with pytest.raises(errors.ReleaseExistsError, match="--force"):
             release.save(tmp_path / "out")
         release.save(tmp_path / "out", force=True)
@@ -255,17 +256,6 @@ def test_an_existing_target_is_kept_unless_forced(tmp_path, log):
         with pytest.raises(errors.ReleaseExistsError, match="not a release"):
             release.save(tmp_path / "mine", force=True)
     assert (tmp_path / "mine/thesis.txt").exists()
-
-
-class slogan_release:  # noqa: N801
-    def __init__(self, log):
-        self.release = slogan.sanitize(log, BUDGET, time_limit=5)
-
-    def __enter__(self):
-        return self.release
-
-    def __exit__(self, *_):
-        self.release.close()
 
 
 def test_a_failure_while_writing_leaves_nothing_behind(tmp_path):
