@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,29 +34,34 @@ class Packing:
         """The same matrix by rows."""
         return sp.csr_array(self.columns.tocsr())
 
-    def matrix(self, price: Floats) -> Any:
-        """Rows and columns for the compiled search, every limit scaled to `SCALE`."""
-        rows, columns = self.rows, self.columns
-        share = rows.data / np.repeat(self.limit, np.diff(rows.indptr))
-        row_cost = np.rint(share * SCALE).astype(np.int64)
-        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        order = np.lexsort((rows.indices, row_cost, row))
-        return Matrix(
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int64),
-            np.rint(columns.data / self.limit[columns.indices] * SCALE).astype(np.int64),
-            rows.indptr.astype(np.int64),
-            rows.indices[order].astype(np.int64),
-            row_cost[order],
-            self.upper,
-            price,
-        )
+    @cached_property
+    def matrix(self) -> Matrix:
+        """Rows and columns for the compiled search; no prices yet."""
+        return scaled(self.rows, self.columns, self.limit, self.upper)
 
     def expand(self, x: Ints, pairs: int) -> Ints:
         """Counts of the whole that this is a part of."""
         whole = np.zeros(pairs, dtype=np.int64)
         whole[self.kept] = x
         return whole
+
+
+def scaled(rows: sp.csr_array, columns: sp.csc_array, limit: Floats, upper: Ints) -> Matrix:
+    """A matrix for the compiled loops: every limit is `SCALE`, rows are sorted by cost."""
+    share = rows.data / np.repeat(limit, np.diff(rows.indptr))
+    row_cost = np.rint(share * SCALE).astype(np.int64)
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    order = np.lexsort((row_cost, row))
+    return Matrix(
+        columns.indptr.astype(np.int64),
+        columns.indices.astype(np.int64),
+        np.rint(columns.data / limit[columns.indices] * SCALE).astype(np.int64),
+        rows.indptr.astype(np.int64),
+        rows.indices[order].astype(np.int64),
+        row_cost[order],
+        upper,
+        np.zeros(len(upper)),
+    )
 
 
 def packing(

@@ -17,7 +17,7 @@ from slogan.arrays import Floats, Ints
 from slogan.solvers import Effort, _kernels
 from slogan.solvers._highs import Model, Running
 from slogan.solvers._presolve import Packing
-from slogan.solvers._relaxation import Relaxation, relaxation
+from slogan.solvers._relaxation import Relaxation, Tightening
 
 _SEED = 2012
 _MOVES = 50_000
@@ -29,7 +29,7 @@ _WORTH_TRYING = 1.6
 # With more binary variables branch and bound does not come past its root in useful time.
 _MOST_BINARIES = 30_000
 # From this many pairs on two searchers work at once, and the best parts of both are kept.
-_TWO_SEARCHERS = 20_000
+_LARGE = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,30 +47,43 @@ class Outcome:
 
 def race(problem: Packing, effort: Effort) -> Outcome:
     """The best counts found in time and a proven bound; both stop as soon as they meet."""
-    deadline = time.monotonic() + effort.time_limit
-    relaxed = relaxation(problem, seconds=effort.time_limit / 4)
-    bound = math.floor(relaxed.bound)
+    begin = time.monotonic()
+    deadline, first = begin + effort.time_limit, begin + effort.time_limit / 4
+    relaxed = Relaxation(problem)
+    # To take in new rows takes about as long as to take in the first ones.
+    setup = time.monotonic() - begin
+    relaxed.solve(lambda: time.monotonic() > first)
+    tighter = Tightening(relaxed, deadline - setup)
+    if problem.pairs < _LARGE:
+        tighter.join()
     search, proof = _Search(problem, relaxed), None
+    bound = math.floor(relaxed.bound)
     try:
         while search.size < min(effort.goal, _goal(bound, effort.gap)):
-            if time.monotonic() > deadline or (search.tired and (proof is None or proof.finished)):
+            done = tighter.finished and (proof is None or proof.finished)
+            if time.monotonic() > deadline or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
                 left = max(0.01, deadline - time.monotonic())
-                proof = _proof(problem, search.x, replace(effort, time_limit=left, report=None))
+                proof = _proof(
+                    problem, relaxed, search.x, replace(effort, time_limit=left, report=None)
+                )
             if search.tired:
                 time.sleep(0.02)
             else:
                 search.round()
+            bound = min(bound, math.floor(relaxed.bound))
             if proof is not None:
                 bound = min(bound, _whole(proof.bound))
             if effort.report is not None:
                 effort.report(search.size, bound)
     except BaseException:
+        tighter.stop()
         if proof is not None:
             proof.abandon()
         raise
-    return _best(problem, search.x, proof, bound)
+    tighter.stop()
+    return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
@@ -101,7 +114,7 @@ class _Search:
 
     def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
         self._problem = problem
-        self._matrix = problem.matrix(relaxed.price)
+        self._matrix = problem.matrix._replace(price=relaxed.price)
         self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
         self._moves = min(_MOVES, max(2_000, 20 * problem.pairs))
         state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
@@ -111,7 +124,7 @@ class _Search:
         self.x: Ints = state.x.copy()
         """The first counts that were as many as the best."""
         self._states: list[Any] = [state]
-        if problem.pairs >= _TWO_SEARCHERS:
+        if problem.pairs >= _LARGE:
             self._states.append(_kernels.fresh_state(self.x, self._matrix))
         self.rounds = 0
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
@@ -174,7 +187,7 @@ def _provable(problem: Packing) -> bool:
     return int(problem.upper.sum()) <= _MOST_BINARIES
 
 
-def _proof(problem: Packing, x: Ints, effort: Effort) -> Running:
+def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:
     """Branch and bound on binary variables, one for each click, begun with the counts x.
 
     HiGHS finds cliques among binary variables only; with integer ones it is lost.
@@ -192,8 +205,11 @@ def _proof(problem: Packing, x: Ints, effort: Effort) -> Running:
         ),
         shape=(len(later), len(pair)),
     )
-    rows = sp.vstack([problem.columns[:, pair].tocsr(), ordered], format="csr")
-    row_upper: Floats = np.concatenate([problem.limit, np.zeros(len(later))])
+    cuts = relaxed.cuts(upper)
+    rows = sp.vstack([problem.columns[:, pair].tocsr(), cuts, ordered], format="csr")
+    row_upper: Floats = np.concatenate(
+        [problem.limit, np.ones(cuts.shape[0]), np.zeros(len(later))]
+    )
     asked = Model(
         rows=sp.csr_array(rows),
         row_lower=np.full(len(row_upper), -np.inf),

@@ -1,96 +1,142 @@
-"""The relaxation with cliques: prices for the search, and a bound that any prices prove."""
+"""The relaxation with cuts: prices for the search, and a bound that any prices prove."""
 
 from __future__ import annotations
 
+import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.arrays import Floats
+from slogan.arrays import Floats, Ints
+from slogan.solvers._clicks import clicks
+from slogan.solvers._cuts import violated
 from slogan.solvers._presolve import Packing
+from slogan.solvers._steps import Walk, lines, product
 
 _CHECK_EVERY = 40
-_MOST_STEPS = 4_000
+_CHECKS = 5
+"""From one choice of the pairs in play to the next."""
+_MOST_STRETCHES = 20
+_IN_PLAY = 1.25
+"""Pairs that cost more than this at the prices of now are left out of the steps."""
+_AT_REST = 5e-4
+"""The bound has come to rest if this share of it is not gained in a stretch."""
+_NO_GAIN = 1e-4
+"""New rows that gain less are the last."""
 # The bound is a sum of products in floating point; this covers its rounding many times over.
 _ROUND_UP = 1 + 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Relaxation:
-    """What the linear relaxation says of a packing problem."""
-
-    price: Floats
-    """What one click of each pair costs at the prices of its rows; 1 is what it is worth."""
-    x: Floats
-    """Fractional counts, nearly optimal, nearly feasible."""
-    bound: float
-    """No integer solution releases more, whatever the prices: weak duality."""
-
-
-def relaxation(problem: Packing, *, seconds: float, gap: float = 1e-4) -> Relaxation:
-    """Solve max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by primal-dual steps, cliques included.
+    """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by primal-dual steps; rows are added as they are broken.
 
     The steps are those of Chambolle and Pock with their diagonal step sizes, averaged and
-    restarted. They stop when the bound has come to rest, or time is up: any y ≥ 0 proves
-    limit·y + Σ upper·max(0, 1 − Aᵀy).
+    restarted. They may be stopped at any time: whatever the prices y ≥ 0 of the rows,
+    limit·y + Σ upper·max(0, 1 − Aᵀy) bounds the value of any whole counts.
     """
-    rows, limit = _with_cliques(problem)
-    columns = sp.csr_array(rows.T)
-    upper = problem.upper.astype(np.float64)
-    tau = 1.0 / np.maximum(_sums(rows, 0), 1e-12)
-    sigma = 1.0 / np.maximum(_sums(rows, 1), 1e-12)
-    x, y = np.zeros(problem.pairs), np.zeros(len(limit))
-    x_sum, y_sum, steps = np.zeros_like(x), np.zeros_like(y), 0
-    best = (float(upper.sum()), y)
-    recent = best[0]
-    deadline = time.monotonic() + seconds
-    for step in range(1, _MOST_STEPS + 1):
-        ahead = np.clip(x + tau * (1.0 - columns @ y), 0.0, upper)
-        y = np.maximum(0.0, y + sigma * (rows @ (2.0 * ahead - x) - limit))
-        x = ahead
-        x_sum, y_sum, steps = x_sum + x, y_sum + y, steps + 1
-        late = time.monotonic() > deadline
-        if step % _CHECK_EVERY == 0 or late:
-            mean = y_sum / steps
-            now, averaged = _bound(y, limit, upper, columns), _bound(mean, limit, upper, columns)
-            best = min(best, (now, y.copy()), (averaged, mean), key=lambda found: found[0])
-            if averaged < now:
-                x, y = x_sum / steps, mean
-                x_sum, y_sum, steps = np.zeros_like(x), np.zeros_like(y), 0
-            if late:
-                break
-            if step % (10 * _CHECK_EVERY) == 0:
-                if recent - best[0] < gap * best[0]:
-                    break
-                recent = best[0]
-    bound, y = best
-    return Relaxation(price=np.asarray(columns @ y), x=x, bound=bound * _ROUND_UP)
+
+    def __init__(self, problem: Packing) -> None:
+        self._clicks = clicks(problem)
+        self._upper = self._clicks.upper.astype(np.float64)
+        self._z, self._price = np.zeros(self._clicks.count), np.zeros(self._clicks.count)
+        self.bound = float(self._upper.sum())
+        """No integer solution releases more: weak duality."""
+        ordered, cliques = self._clicks.ordered(), self._clicks.exclusive()
+        self._rows = sp.csr_array(sp.vstack([self._clicks.rows, ordered, cliques], format="csr"))
+        most = [problem.limit, np.zeros(ordered.shape[0]), np.ones(cliques.shape[0])]
+        self._columns = sp.csr_array(self._rows.T)
+        self._limit = np.concatenate(most)
+        self._y = np.zeros(len(self._limit))
+        self._own = len(self._y) - cliques.shape[0]
+
+    @property
+    def x(self) -> Floats:
+        """Fractional counts, nearly optimal, nearly feasible."""
+        return self._clicks.of_pairs(self._z)
+
+    @property
+    def price(self) -> Floats:
+        """What the first click of each pair costs at the prices of now; 1 is what it is worth."""
+        return self._price[self._clicks.rank == 1]
+
+    def cuts(self, upper: Ints) -> sp.csr_array:
+        """The added rows that have a price, over variables of one click each; 1 is the limit."""
+        priced = self._own + np.flatnonzero(self._y[self._own :] > 0)
+        return self._clicks.one_by_one(sp.csr_array(self._rows[priced]), upper)
+
+    def tighten(self, late: Callable[[], bool]) -> bool:
+        """Add rows that the fractional counts break; whether there are any and there is time."""
+        rows = violated(self._clicks, self._z, late)
+        if rows.shape[0] == 0 or late():
+            return False
+        self._rows = sp.csr_array(sp.vstack([self._rows, rows], format="csr"))
+        self._columns = sp.csr_array(self._rows.T)
+        self._limit = np.concatenate([self._limit, np.ones(rows.shape[0])])
+        self._y = np.concatenate([self._y, np.zeros(rows.shape[0])])
+        return True
+
+    def solve(self, late: Callable[[], bool]) -> None:
+        """Step until the bound comes to rest or it is late."""
+        here = np.inf
+        for stretch in range(_MOST_STRETCHES):
+            before = here
+            # Few pairs are worth their price; the others do not move, and the bound sees them all.
+            active = np.flatnonzero((self._price < _IN_PLAY) | (self._z > 0))
+            walk = Walk(self._columns[active], self._limit, self._upper[active])
+            walk.begin(self._z[active], self._y)
+            for _ in range(min(_CHECKS, 1 + stretch)):
+                on_time = walk.on(_CHECK_EVERY, late)
+                last, mean = ((*self._proven(y), z, y) for z, y in walk.places())
+                bound, price, z, y = min(last, mean, key=lambda place: place[0])
+                if y is mean[-1]:
+                    walk.begin(z, y)
+                if bound < here:
+                    here, self.bound = bound, min(bound, self.bound)
+                    self._price, self._y = price, y
+                    self._z = np.zeros_like(self._z)
+                    self._z[active] = z
+                if not on_time:
+                    return
+            if stretch > 2 and before - here < _AT_REST * here:
+                return
+
+    def _proven(self, y: Floats) -> tuple[float, Floats]:
+        price = product(lines(self._columns), y)
+        bound = float(self._limit @ y + self._upper @ np.maximum(0.0, 1.0 - price))
+        return bound * _ROUND_UP, price
 
 
-def _with_cliques(problem: Packing) -> tuple[sp.csr_array, Floats]:
-    """Add, for each row, that of the pairs costing more than half its limit one is released.
+class Tightening:
+    """A relaxation made tighter in a thread of its own until that no longer helps."""
 
-    Two such pairs do not fit together, so at most one of them has a positive count, and that is
-    at most its upper bound: Σ x_j / upper_j ≤ 1.
-    """
-    rows = problem.rows
-    user = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    dear = rows.data > problem.limit[user] / 2 * (1 + 1e-9)
-    dear &= np.bincount(user[dear], minlength=rows.shape[0])[user] >= 2
-    which, clique = np.unique(user[dear], return_inverse=True)
-    pair = rows.indices[dear]
-    cliques = sp.csr_array(
-        (1.0 / problem.upper[pair], (clique, pair)), shape=(len(which), rows.shape[1])
-    )
-    limit = np.concatenate([problem.limit, np.ones(len(which))])
-    return sp.csr_array(sp.vstack([rows, cliques], format="csr")), limit
+    def __init__(self, relaxed: Relaxation, deadline: float) -> None:
+        self._relaxed, self._deadline = relaxed, deadline
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
+    def _run(self) -> None:
+        gain = np.inf
+        while gain > _NO_GAIN * self._relaxed.bound and self._relaxed.tighten(self._late):
+            before = self._relaxed.bound
+            self._relaxed.solve(self._late)
+            gain = before - self._relaxed.bound
 
-def _bound(y: Floats, limit: Floats, upper: Floats, columns: sp.csr_array) -> float:
-    return float(limit @ y + upper @ np.maximum(0.0, 1.0 - columns @ y))
+    def _late(self) -> bool:
+        return self._stopped.is_set() or time.monotonic() > self._deadline
 
+    @property
+    def finished(self) -> bool:
+        """Whether it has come to an end."""
+        return not self._thread.is_alive()
 
-def _sums(rows: sp.csr_array, axis: int) -> Floats:
-    return np.asarray(rows.sum(axis=axis), dtype=np.float64).ravel()
+    def join(self) -> None:
+        """Wait for the end."""
+        self._thread.join()
+
+    def stop(self) -> None:
+        """End it soon."""
+        self._stopped.set()
+        self._thread.join()

@@ -36,13 +36,14 @@ def solve(program: Program, effort: Effort) -> Solution:
 
 def warm_up() -> None:
     """Compile the search, once for this installation; the first run then need not wait for it."""
+    # Three users of whom any two share a pair: fractions break the clique, so every part runs.
     hist = PairHistogram(
-        user=np.repeat(np.arange(4), 2),
-        pair=np.tile(np.arange(2), 4),
-        count=np.ones(8, dtype=np.int64),
-        users=4,
-        pairs=2,
-        query=np.arange(2),
+        user=np.array([0, 0, 1, 1, 2, 2]),
+        pair=np.array([0, 1, 0, 2, 1, 2]),
+        count=np.ones(6, dtype=np.int64),
+        users=3,
+        pairs=3,
+        query=np.arange(3),
     )
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
     solve(Program(constraints=constraints), Effort(time_limit=1.0))
