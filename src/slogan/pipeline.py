@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Literal
 
+import numpy as np
+
 from slogan import engines, objectives, solvers
 from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.engines import Counted
@@ -67,14 +69,19 @@ def sanitize(
         with stages.stage("count"):
             counted = host.count(source)
         _check_shared(counted)
-        constraints = privacy_constraints(counted.hist, budget)
+        with stages.stage("constrain"):
+            constraints = privacy_constraints(counted.hist, budget)
+            fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
+            stages.note(f"{fitting:,} of {counted.hist.pairs:,} pairs fit, {entries:,} charges")
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
             report=lambda value, bound: stages.note(f"value {value:,.6g}, bound {bound:,.6g}"),
         )
         with stages.stage("solve"):
-            program, solution, planned = _solve(asked, constraints, solver, effort)
+            program, solution = _solve(asked, constraints, solver, effort)
+        with stages.stage("gate"):
+            planned = plan(solution.x, constraints)
         if planned.size == 0:
             raise _empty(constraints)
         with stages.stage("sample"):
@@ -110,7 +117,7 @@ def sanitize(
 
 def _solve(
     objective: Objective, constraints: PrivacyConstraints, solver: str, effort: Effort
-) -> tuple[Program, Solution, Plan]:
+) -> tuple[Program, Solution]:
     solve = solvers.load(solver)
 
     def largest() -> tuple[Plan, float]:
@@ -118,8 +125,7 @@ def _solve(
         return plan(answer.x, constraints), answer.bound
 
     program = objective.program(constraints, largest=largest)
-    solution = solve(program, effort)
-    return program, solution, plan(solution.x, constraints)
+    return program, solve(program, effort)
 
 
 def _check_shared(counted: Counted) -> None:

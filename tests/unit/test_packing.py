@@ -4,19 +4,23 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from slogan.constraints import privacy_constraints
+from slogan.histogram import PairHistogram
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program
 from slogan.solvers import Effort, _kernels, packing
-from slogan.solvers._presolve import components
+from slogan.solvers._clicks import clicks
+from slogan.solvers._cuts import violated
+from slogan.solvers._presolve import Packing, components
 from slogan.solvers._presolve import packing as reduced
 from slogan.solvers._race import _Search, best_of_both
-from slogan.solvers._relaxation import relaxation
+from slogan.solvers._relaxation import Relaxation
 from strategies import budgets, histogram, shared_histograms
 
 SMALL = {"users": (2, 5), "pairs": (1, 5), "clicks": 5}
@@ -67,21 +71,73 @@ def test_parts_add_up_to_the_whole(program):
         assert sum(largest(part) for part in parts) == optimum(program)
 
 
+def relaxed(problem):
+    """The relaxation, come to rest on the rows it begins with."""
+    found = Relaxation(problem)
+    found.solve(never)
+    return found
+
+
+def never():
+    return False
+
+
 @given(program=programs())
 def test_the_relaxation_never_bounds_below_the_optimum(program):
+    """Stopped at once, come to rest, or made tighter: any prices prove a bound."""
     problem = reduced(program)
-    for seconds in (0.0, 0.05):  # stopped at once, or come to rest: any prices prove a bound
-        assert relaxation(problem, seconds=seconds).bound >= largest(problem)
+    best = largest(problem)
+    found = Relaxation(problem)
+    assert found.bound >= best
+    found.solve(lambda: True)
+    assert found.bound >= best
+    for _ in range(4):
+        found.solve(never)
+        assert found.bound >= best
+        if not found.tighten(never):
+            break
 
 
-def test_cliques_make_the_bound_tighter():
-    """Three users, each two of whom share a pair: one fits, the rows alone would let 1.5 pass."""
+@given(program=programs(users=(2, 6), pairs=(2, 6), clicks=4), data=st.data())
+def test_no_whole_counts_break_a_cut(program, data):
+    problem = reduced(program)
+    split = clicks(problem)
+    z = data.draw(arrays(np.float64, split.count, elements=st.floats(0.3, 1)))
+    cuts = sp.vstack([violated(split, z * split.upper, np.arange(split.count), never), split.exclusive()])
+    for x in itertools.product(*(range(int(u) + 1) for u in problem.upper)):
+        if feasible(problem, np.array(x)):
+            whole = np.clip(np.array(x)[split.pair] - split.rank + 1, 0, split.upper)
+            assert split.of_pairs(whole).tolist() == list(x)
+            assert (cuts @ whole <= 1 + 1e-9).all()
+            assert (split.ordered() @ whole <= 1e-9).all()
+
+
+def test_a_cut_is_found_that_no_single_user_knows():
+    """Any two of three users share a pair, so one click fits; each user alone lets 1.5 pass."""
     hist = histogram([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
-    budget = PrivacyBudget(exp_epsilon="2.5", delta="0.99")
-    problem = reduced(Program(constraints=privacy_constraints(hist, budget)))
-    rows_alone = 3 * budget.per_user / (2 * np.log(2))
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    found = relaxed(reduced(Program(constraints=constraints)))
+    assert found.bound == pytest.approx(1.5, rel=1e-3)
 
-    assert relaxation(problem, seconds=1.0).bound < 0.9 * rows_alone
+    assert found.tighten(never)
+    found.solve(never)
+    assert found.bound == pytest.approx(1.0, rel=1e-3)
+
+
+def test_the_second_click_of_a_pair_is_known_to_exclude_more_than_the_first():
+    """One click of each pair fits, two of either exclude the other; x/upper would let 2⅓ pass."""
+    problem = Packing(
+        kept=np.arange(2),
+        columns=sp.csc_array(np.array([[0.4, 0.55]])),
+        limit=np.ones(1),
+        upper=np.array([2, 1]),
+    )
+    found = relaxed(problem)
+    while found.tighten(never):
+        found.solve(never)
+
+    assert found.bound == pytest.approx(2.0, rel=1e-3)
+    assert largest(problem) == 2
 
 
 @given(program=programs(users=(2, 8), pairs=(1, 8), clicks=6), seed=st.integers(0, 2**31))
@@ -90,7 +146,7 @@ def test_a_search_keeps_its_books(program, seed):
     problem = reduced(program)
     if problem.pairs == 0:
         return
-    matrix = problem.matrix(relaxation(problem, seconds=0.1).price)
+    matrix = problem.matrix._replace(price=relaxed(problem).price)
     state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), matrix)
     _kernels.fill(np.arange(problem.pairs), matrix, state)
     before = state.x.sum()
@@ -109,7 +165,7 @@ def test_the_best_of_two_solutions_is_a_solution_and_no_smaller_than_either(prog
     problem = reduced(program)
     if problem.pairs == 0:
         return
-    matrix = problem.matrix(np.ones(problem.pairs))
+    matrix = problem.matrix._replace(price=np.ones(problem.pairs))
     both = []
     for _ in range(2):
         order = np.array(data.draw(st.permutations(range(problem.pairs))))
@@ -126,8 +182,6 @@ def test_the_best_of_two_solutions_is_a_solution_and_no_smaller_than_either(prog
     rows=arrays(np.int64, (4, 5), elements=st.integers(0, 3)),
 )
 def test_dominated_rows_are_implied_by_another_that_stays(rows):
-    import scipy.sparse as sp
-
     matrix, columns = sp.csr_array(rows), sp.csc_array(rows)
     matrix.sort_indices()
     dropped = _kernels.dominated(
@@ -161,15 +215,15 @@ def test_the_same_answer_every_time(most):
 
 
 def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
-    monkeypatch.setattr("slogan.solvers._race._TWO_SEARCHERS", 1)
+    monkeypatch.setattr("slogan.solvers._race._LARGE", 1)
     program = Program(
         constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
     )
     problem = reduced(program)
-    relaxed = relaxation(problem, seconds=60)
+    prices = relaxed(problem)
     answers = []
     for _ in range(2):
-        search = _Search(problem, relaxed)
+        search = _Search(problem, prices)
         for _ in range(3):
             search.round()
         answers.append(search.x)
@@ -197,3 +251,43 @@ def test_a_goal_stops_the_search():
     packing.solve(Program(constraints=constraints), effort)
 
     assert told == []
+
+
+def solved(hist, budget, most=None):
+    program = Program(constraints=privacy_constraints(hist, budget), most=most)
+    solution = packing.solve(program, Effort(time_limit=1, gap=0.0))
+    return int(solution.x.sum()), solution.bound
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 10_000), data=st.data())
+def test_renumbering_users_and_pairs_changes_nothing(seed, data):
+    hist = crowd(users=30, pairs=24, seed=seed)
+    users = np.array(data.draw(st.permutations(range(hist.users))))
+    pairs = np.array(data.draw(st.permutations(range(hist.pairs))))
+    query = np.empty_like(hist.query)
+    query[pairs] = hist.query
+    other = PairHistogram.of_rows(
+        user=users[hist.user],
+        pair=pairs[hist.pair],
+        count=hist.count,
+        users=hist.users,
+        query=query,
+    )
+    budget = PrivacyBudget(exp_epsilon="2.25", delta="0.8")
+
+    (value, bound), (same, limit) = solved(hist, budget), solved(other, budget)
+    assert value <= limit
+    assert same <= bound
+    assert value == same or max(bound, limit) > max(value, same)  # equal wherever it is proven
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 10_000), most=st.sampled_from([None, 1]))
+def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seed, most):
+    hist = crowd(users=40, pairs=40, seed=seed)
+    before = 0
+    for exp_epsilon in ("1.3", "1.6", "2", "2.5", "3"):
+        value, bound = solved(hist, PrivacyBudget(exp_epsilon=exp_epsilon, delta="0.7"), most)
+        assert before - value <= bound - value
+        before = value

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slogan.arrays import Floats, Ints
-from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix
+from slogan.solvers._kernels import Matrix
 from slogan.solvers._presolve import Packing, scaled
 
 _APART = 3
@@ -27,7 +27,7 @@ class Clicks:
     rank: Ints
     """c: 1 for a pair's first click, up to 3 for the third and all that follow."""
     upper: Ints
-    rows: sp.csr_array
+    columns: sp.csc_array
     limit: Floats
 
     @property
@@ -36,12 +36,20 @@ class Clicks:
         return len(self.pair)
 
     @cached_property
-    def conflicts(self) -> Matrix:
-        """What c clicks of a pair cost, in place of what each costs."""
-        need = sp.csr_array(self.rows * self.rank[np.newaxis, :].astype(np.float64))
-        need.sort_indices()
-        columns = sp.csc_array(need.tocsc())
-        return scaled(need, columns, self.limit, self.upper)
+    def rows(self) -> sp.csr_array:
+        """What a click costs, user by user."""
+        return sp.csr_array(self.columns.tocsr())
+
+    @cached_property
+    def share(self) -> Floats:
+        """The same as shares of the limit, entry by entry of `rows`."""
+        return self.rows.data / np.repeat(self.limit, np.diff(self.rows.indptr))
+
+    def conflicts(self, chosen: Ints) -> Matrix:
+        """For the chosen variables: what c clicks of a pair cost, in place of what each costs."""
+        columns = sp.csc_array(self.columns[:, chosen])
+        columns.data *= np.repeat(self.rank[chosen], np.diff(columns.indptr))
+        return scaled(sp.csr_array(columns.tocsr()), columns, self.limit, self.upper[chosen])
 
     def ordered(self) -> sp.csr_array:
         """A later click needs the one before: z_c / upper_c − z_(c−1) ≤ 0."""
@@ -57,20 +65,16 @@ class Clicks:
         Of each pair it has the first click with which this is so; two pairs that have come so far
         do not fit together.
         """
-        m = self.conflicts
-        row = np.repeat(np.arange(len(self.limit)), np.diff(m.start))
-        half = np.flatnonzero(2 * m.row_cost > SCALE + TOLERANCE)
-        first = np.lexsort((self.rank[m.pair[half]], self.pair[m.pair[half]], row[half]))
-        half = half[first]
-        fresh = np.ones(len(half), np.bool_)
-        fresh[1:] = (np.diff(row[half]) != 0) | (np.diff(self.pair[m.pair[half]]) != 0)
-        half = half[fresh]
-        several = np.bincount(row[half], minlength=len(self.limit))[row[half]] > 1
-        half = half[several]
-        which, clique = np.unique(row[half], return_inverse=True)
-        click = m.pair[half]
+        click = self.rows.indices
+        row = np.repeat(np.arange(len(self.limit)), np.diff(self.rows.indptr))
+        needed, half = self.rank[click] * self.share, 0.5 * (1 + 1e-9)
+        chosen = np.flatnonzero((needed > half) & (needed - self.share <= half))
+        several = np.bincount(row[chosen], minlength=len(self.limit))[row[chosen]] > 1
+        chosen = chosen[several]
+        which, clique = np.unique(row[chosen], return_inverse=True)
+        value = 1.0 / self.upper[click[chosen]]
         shape = (len(which), self.count)
-        return sp.csr_array((1.0 / self.upper[click], (clique, click)), shape=shape)
+        return sp.csr_array((value, (clique, click[chosen])), shape=shape)
 
     def of_pairs(self, z: Floats) -> Floats:
         """The counts x of variables z."""
@@ -91,5 +95,5 @@ def clicks(problem: Packing) -> Clicks:
     pair = np.repeat(np.arange(problem.pairs), parts)
     rank = np.arange(len(pair)) - np.repeat(np.cumsum(parts) - parts, parts) + 1
     upper = np.where(rank == _APART, problem.upper[pair] - _APART + 1, 1)
-    rows = sp.csr_array(problem.columns[:, pair].tocsr())
-    return Clicks(pair=pair, rank=rank, upper=upper, rows=rows, limit=problem.limit)
+    columns = sp.csc_array(problem.columns[:, pair])
+    return Clicks(pair=pair, rank=rank, upper=upper, columns=columns, limit=problem.limit)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from slogan.arrays import Floats
+from slogan.arrays import Floats, Ints
 from slogan.solvers._clicks import Clicks
 from slogan.solvers._kernels import SCALE, TOLERANCE
 
@@ -22,22 +22,25 @@ _REPEATS = 3
 _AT_ONCE = 10_000
 
 
-def violated(problem: Clicks, z: Floats, late: Callable[[], bool]) -> sp.csr_array:
-    """Rows r ≥ 0 with r·z > 1 although r·z ≤ 1 for all whole z that fit; fewer of them if late."""
-    parts = _cliques(problem, z, late)
-    share = problem.rows.data / np.repeat(problem.limit, np.diff(problem.rows.indptr))
+def violated(problem: Clicks, z: Floats, eligible: Ints, late: Callable[[], bool]) -> sp.csr_array:
+    """Rows r ≥ 0 with r·z > 1 although r·z ≤ 1 for all whole z that fit; fewer of them if late.
+
+    Cliques are looked for among the eligible clicks.
+    """
+    parts = _cliques(problem, z, eligible, late)
     for fold in _FOLDS:
         if not late():
-            parts.append(_rounded(problem.rows, share, z, fold))
+            parts.append(_rounded(problem, z, fold))
     return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-def _rounded(rows: sp.csr_array, share: Floats, z: Floats, fold: int) -> sp.csr_array:
+def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
     """Each row with its shares a of the limit replaced by ⌊(fold+1)·a⌋ / fold.
 
     This is a dual feasible function (Fekete and Schepers): shares that sum to at most 1 keep doing
     so, if those with (fold+1)·a whole are left alone. Nearly whole counts as whole.
     """
+    rows, share = problem.rows, problem.share
     times = (fold + 1) * share
     whole = np.abs(times - np.rint(times)) < _TIE
     value = np.where(whole, share, np.floor(times) / fold)
@@ -47,20 +50,23 @@ def _rounded(rows: sp.csr_array, share: Floats, z: Floats, fold: int) -> sp.csr_
     return chosen
 
 
-def _cliques(problem: Clicks, z: Floats, late: Callable[[], bool]) -> list[sp.csr_array]:
+def _cliques(
+    problem: Clicks, z: Floats, eligible: Ints, late: Callable[[], bool]
+) -> list[sp.csr_array]:
     """Clicks of different pairs of which no two fit together: Σ z / upper ≤ 1."""
-    part = z / problem.upper
+    matrix, pair = problem.conflicts(eligible), problem.pair[eligible]
+    part = z[eligible] / matrix.upper
     order = np.argsort(-part, kind="stable")
     order = order[part[order] > _EXCESS]
-    used = np.zeros(len(z), np.int64)
+    used = np.zeros(len(part), np.int64)
     found = [sp.csr_array((0, len(z)))]
     for begin in range(0, len(order), _AT_ONCE):
         if late():
             break
         seeds = order[begin : begin + _AT_ONCE]
-        start, click = grow(problem.conflicts, problem.pair, part, seeds, 1 + _EXCESS, used)
-        shape = (len(start) - 1, len(z))
-        found.append(sp.csr_array((1.0 / problem.upper[click], click, start), shape=shape))
+        start, click = grow(matrix, pair, part, seeds, 1 + _EXCESS, used)
+        rows = (1.0 / matrix.upper[click], eligible[click], start)
+        found.append(sp.csr_array(rows, shape=(len(start) - 1, len(z))))
     return found
 
 

@@ -126,6 +126,16 @@ def move_to(x: Any, m: Any, s: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def sorted_within(start: Any, cost: Any) -> Any:
+    """The order that sorts the entries of each row by cost, equal ones as they come."""
+    order = np.empty(len(cost), np.int64)
+    for k in range(len(start) - 1):
+        own = cost[start[k] : start[k + 1]]
+        order[start[k] : start[k + 1]] = start[k] + np.argsort(own, kind="mergesort")
+    return order
+
+
+@njit(cache=True, nogil=True)
 def dominated(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any:
     """Rows that another row implies: its pairs are all there, at no lower cost.
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.program import Program
-from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix, dominated
+from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix, dominated, sorted_within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +50,7 @@ def scaled(rows: sp.csr_array, columns: sp.csc_array, limit: Floats, upper: Ints
     """A matrix for the compiled loops: every limit is `SCALE`, rows are sorted by cost."""
     share = rows.data / np.repeat(limit, np.diff(rows.indptr))
     row_cost = np.rint(share * SCALE).astype(np.int64)
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((row_cost, row))
+    order = sorted_within(rows.indptr.astype(np.int64), row_cost)
     return Matrix(
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int64),

@@ -48,10 +48,11 @@ class Outcome:
 def race(problem: Packing, effort: Effort) -> Outcome:
     """The best counts found in time and a proven bound; both stop as soon as they meet."""
     begin = time.monotonic()
-    deadline, first = begin + effort.time_limit, begin + effort.time_limit / 4
+    deadline = begin + effort.time_limit
     relaxed = Relaxation(problem)
     # To take in new rows takes about as long as to take in the first ones.
     setup = time.monotonic() - begin
+    first = begin + setup + (effort.time_limit - setup) / 4
     relaxed.solve(lambda: time.monotonic() > first)
     tighter = Tightening(relaxed, deadline - setup)
     if problem.pairs < _LARGE:

@@ -20,7 +20,7 @@ _CHECKS = 5
 """From one choice of the pairs in play to the next."""
 _MOST_STRETCHES = 20
 _IN_PLAY = 1.25
-"""Pairs that cost more than this at the prices of now are left out of the steps."""
+"""Clicks that cost more than this at the prices of now are left out of steps and cliques."""
 _AT_REST = 5e-4
 """The bound has come to rest if this share of it is not gained in a stretch."""
 _NO_GAIN = 1e-4
@@ -50,6 +50,8 @@ class Relaxation:
         self._limit = np.concatenate(most)
         self._y = np.zeros(len(self._limit))
         self._own = len(self._y) - cliques.shape[0]
+        self.at_rest = False
+        """Whether more steps promise nothing."""
 
     @property
     def x(self) -> Floats:
@@ -68,7 +70,8 @@ class Relaxation:
 
     def tighten(self, late: Callable[[], bool]) -> bool:
         """Add rows that the fractional counts break; whether there are any and there is time."""
-        rows = violated(self._clicks, self._z, late)
+        eligible = np.flatnonzero((self._z > 0) | (self._price < _IN_PLAY))
+        rows = violated(self._clicks, self._z, eligible, late)
         if rows.shape[0] == 0 or late():
             return False
         self._rows = sp.csr_array(sp.vstack([self._rows, rows], format="csr"))
@@ -79,7 +82,7 @@ class Relaxation:
 
     def solve(self, late: Callable[[], bool]) -> None:
         """Step until the bound comes to rest or it is late."""
-        here = np.inf
+        here, self.at_rest = np.inf, False
         for stretch in range(_MOST_STRETCHES):
             before = here
             # Few pairs are worth their price; the others do not move, and the bound sees them all.
@@ -100,7 +103,8 @@ class Relaxation:
                 if not on_time:
                     return
             if stretch > 2 and before - here < _AT_REST * here:
-                return
+                break
+        self.at_rest = True
 
     def _proven(self, y: Floats) -> tuple[float, Floats]:
         price = product(lines(self._columns), y)
@@ -118,6 +122,8 @@ class Tightening:
         self._thread.start()
 
     def _run(self) -> None:
+        if not self._relaxed.at_rest:
+            self._relaxed.solve(self._late)
         gain = np.inf
         while gain > _NO_GAIN * self._relaxed.bound and self._relaxed.tighten(self._late):
             before = self._relaxed.bound
