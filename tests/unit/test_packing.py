@@ -103,7 +103,8 @@ def test_no_whole_counts_break_a_cut(program, data):
     problem = reduced(program)
     split = clicks(problem)
     z = data.draw(arrays(np.float64, split.count, elements=st.floats(0.3, 1)))
-    cuts = sp.vstack([violated(split, z * split.upper, np.arange(split.count), never), split.exclusive()])
+    found = violated(split, z * split.upper, np.arange(split.count), never)
+    cuts = sp.vstack([found, split.exclusive()])
     for x in itertools.product(*(range(int(u) + 1) for u in problem.upper)):
         if feasible(problem, np.array(x)):
             whole = np.clip(np.array(x)[split.pair] - split.rank + 1, 0, split.upper)

@@ -27,11 +27,10 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Callable[[], bool
 
     Cliques are looked for among the eligible clicks.
     """
-    parts = _cliques(problem, z, eligible, late)
-    for fold in _FOLDS:
-        if not late():
-            parts.append(_rounded(problem, z, fold))
-    return sp.csr_array(sp.vstack(parts, format="csr"))
+    cliques = _cliques(problem, z, eligible, late)
+    rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
+    nothing = sp.csr_array((0, len(z)))
+    return sp.csr_array(sp.vstack([nothing, *cliques, *rounded], format="csr"))
 
 
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
@@ -45,7 +44,8 @@ def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
     whole = np.abs(times - np.rint(times)) < _TIE
     value = np.where(whole, share, np.floor(times) / fold)
     rounded = sp.csr_array((value, rows.indices, rows.indptr), shape=rows.shape)
-    chosen = sp.csr_array(rounded[np.flatnonzero(rounded @ z > 1 + _EXCESS)])
+    total = np.asarray(rounded @ z)
+    chosen = sp.csr_array(rounded[np.flatnonzero(total > 1 + _EXCESS)])
     chosen.eliminate_zeros()
     return chosen
 
@@ -59,7 +59,7 @@ def _cliques(
     order = np.argsort(-part, kind="stable")
     order = order[part[order] > _EXCESS]
     used = np.zeros(len(part), np.int64)
-    found = [sp.csr_array((0, len(z)))]
+    found: list[sp.csr_array] = []
     for begin in range(0, len(order), _AT_ONCE):
         if late():
             break

@@ -63,6 +63,11 @@ class Relaxation:
         """What the first click of each pair costs at the prices of now; 1 is what it is worth."""
         return self._price[self._clicks.rank == 1]
 
+    @property
+    def linear_program(self) -> tuple[sp.csr_array, Floats, Floats]:
+        """Rows, their limits, and the upper bounds of the variables, as they are now."""
+        return self._rows, self._limit, self._upper
+
     def cuts(self, upper: Ints) -> sp.csr_array:
         """The added rows that have a price, over variables of one click each; 1 is the limit."""
         priced = self._own + np.flatnonzero(self._y[self._own :] > 0)
@@ -91,9 +96,10 @@ class Relaxation:
             walk.begin(self._z[active], self._y)
             for _ in range(min(_CHECKS, 1 + stretch)):
                 on_time = walk.on(_CHECK_EVERY, late)
-                last, mean = ((*self._proven(y), z, y) for z, y in walk.places())
-                bound, price, z, y = min(last, mean, key=lambda place: place[0])
-                if y is mean[-1]:
+                (z, y), (mean_z, mean_y) = walk.places()
+                (bound, price), mean = self._proven(y), self._proven(mean_y)
+                if mean[0] < bound:
+                    (bound, price), z, y = mean, mean_z, mean_y
                     walk.begin(z, y)
                 if bound < here:
                     here, self.bound = bound, min(bound, self.bound)
