@@ -74,6 +74,7 @@ def generate(
     with tempfile.TemporaryDirectory(prefix=".slogan-", dir=target.parent) as private:
         written = Path(private, "log")
         with duckdb.connect(Path(private, "numbers.duckdb")) as connection:
+            connection.execute("SET enable_progress_bar = false")
             _limit(connection, Path(private))
             connection.execute(text_macros())
             _draw(connection, crowd, kind, progress)

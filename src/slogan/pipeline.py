@@ -16,6 +16,7 @@ from slogan.objectives.output_size import OutputSize
 from slogan.plan import Plan, plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution
+from slogan.program import gap as relative_gap
 from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import randomness
 from slogan.release import Release
@@ -76,7 +77,7 @@ def sanitize(
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
-            report=lambda value, bound: stages.note(f"value {value:,.6g}, bound {bound:,.6g}"),
+            report=lambda value, bound: stages.note(_so_far(value, bound)),
         )
         with stages.stage("solve"):
             program, solution = _solve(asked, constraints, solver, effort)
@@ -126,6 +127,11 @@ def _solve(
 
     program = objective.program(constraints, largest=largest)
     return program, solve(program, effort)
+
+
+def _so_far(value: float, bound: float) -> str:
+    reached = f"value {value:,.6g}, bound {bound:,.6g}"
+    return f"{reached}, gap {100 * relative_gap(value=value, bound=bound):.1f} %"
 
 
 def _check_shared(counted: Counted) -> None:

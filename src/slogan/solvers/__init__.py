@@ -15,6 +15,15 @@ AUTO = "packing"
 """What `--solver auto` stands for."""
 
 
+Report = Callable[[float, float], None]
+"""Told the best value so far and the proven bound."""
+
+
+def quiet(value: float, bound: float) -> None:
+    """Tell nobody."""
+    del value, bound
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """When a solver may stop, and whom it tells how far it is."""
@@ -23,7 +32,7 @@ class Effort:
     gap: float = 1e-4
     goal: float = math.inf
     """A value that is good enough, whatever the bound."""
-    report: Callable[[float, float], None] | None = None
+    report: Report = quiet
     """Called now and then with the best value so far and the bound."""
 
 

@@ -78,7 +78,7 @@ class Clicks:
 
     def of_pairs(self, z: Floats) -> Floats:
         """The counts x of variables z."""
-        return np.bincount(self.pair, weights=z)
+        return np.bincount(self.pair, weights=z).astype(np.float64)
 
     def one_by_one(self, rows: sp.csr_array, upper: Ints) -> sp.csr_array:
         """The same rows over variables of one click each; `upper` are those of the pairs."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.program import Program, SupportTargets
-from slogan.solvers import Effort
+from slogan.solvers import Effort, quiet
 from slogan.solvers import exact as branch_and_bound
 from slogan.solvers._highs import model, run
 from slogan.solvers._presolve import packing
@@ -73,7 +73,7 @@ def _others(program: Program, chosen: Ints, missing: int, deadline: float, effor
     if missing == 0 or room.pairs == 0:
         return np.zeros(program.pairs, dtype=np.int64)
     left = max(0.05, (deadline - time.monotonic()) / 2)
-    found = race(room, replace(effort, time_limit=left, goal=missing, report=None)).x
+    found = race(room, replace(effort, time_limit=left, goal=missing, report=quiet)).x
     # Fewer clicks of a pair are always allowed, so any surplus is dropped.
     found = np.minimum(found, np.maximum(0, missing - (np.cumsum(found) - found)))
     return room.expand(found, program.pairs)

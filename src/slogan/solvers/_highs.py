@@ -143,7 +143,7 @@ class Running:
         def tell(event: highspy.HighsCallbackEvent) -> None:
             out = event.data_out
             self.bound = self._asked.constant + sign * out.mip_dual_bound
-            if effort.report is not None and abs(out.mip_primal_bound) < 1e300:
+            if abs(out.mip_primal_bound) < 1e300:
                 effort.report(self._asked.constant + sign * out.mip_primal_bound, self.bound)
 
         return tell

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from slogan.arrays import Floats, Ints
-from slogan.solvers import Effort, _kernels
+from slogan.solvers import Effort, Report, _kernels, quiet
 from slogan.solvers._highs import Model, Running
 from slogan.solvers._presolve import Packing
 from slogan.solvers._relaxation import Relaxation, Tightening
@@ -47,44 +47,51 @@ class Outcome:
 
 def race(problem: Packing, effort: Effort) -> Outcome:
     """The best counts found in time and a proven bound; both stop as soon as they meet."""
-    begin = time.monotonic()
-    deadline = begin + effort.time_limit
-    relaxed = Relaxation(problem)
-    # To take in new rows takes about as long as to take in the first ones.
-    setup = time.monotonic() - begin
-    first = begin + setup + (effort.time_limit - setup) / 4
-    relaxed.solve(lambda: time.monotonic() > first)
-    tighter = Tightening(relaxed, deadline - setup)
-    if problem.pairs < _LARGE:
-        tighter.join()
-    search, proof = _Search(problem, relaxed), None
-    bound = math.floor(relaxed.bound)
+    deadline = time.monotonic() + effort.time_limit
+    relaxed, tighter = _relaxed(problem, effort.report, deadline)
+    proof = None
     try:
+        if problem.pairs < _LARGE:
+            tighter.join()
+        search = _Search(problem, relaxed)
+        bound = math.floor(relaxed.bound)
         while search.size < min(effort.goal, _goal(bound, effort.gap)):
             done = tighter.finished and (proof is None or proof.finished)
             if time.monotonic() > deadline or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
                 left = max(0.01, deadline - time.monotonic())
-                proof = _proof(
-                    problem, relaxed, search.x, replace(effort, time_limit=left, report=None)
-                )
+                asked = replace(effort, time_limit=left, report=quiet)
+                proof = _proof(problem, relaxed, search.x, asked)
             if search.tired:
                 time.sleep(0.02)
             else:
                 search.round()
-            bound = min(bound, math.floor(relaxed.bound))
-            if proof is not None:
-                bound = min(bound, _whole(proof.bound))
-            if effort.report is not None:
-                effort.report(search.size, bound)
+            bound = min(bound, math.floor(relaxed.bound), _whole(proof.bound if proof else np.inf))
+            effort.report(search.size, bound)
     except BaseException:
-        tighter.stop()
         if proof is not None:
             proof.abandon()
         raise
-    tighter.stop()
+    finally:
+        tighter.stop()
     return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
+
+
+def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, Tightening]:
+    """The relaxation after a quarter of the time at most, and what goes on with it."""
+    begin = time.monotonic()
+    relaxed = Relaxation(problem)
+    ready = time.monotonic()
+    first = ready + (deadline - ready) / 4
+
+    def late() -> bool:
+        report(0, math.floor(relaxed.bound))
+        return time.monotonic() > first
+
+    relaxed.solve(late)
+    # To take in new rows takes about as long as to take in the first ones.
+    return relaxed, Tightening(relaxed, deadline - (ready - begin))
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:

@@ -9,7 +9,7 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.program import Program, Solution, Status
-from slogan.solvers import Effort
+from slogan.solvers import Effort, quiet
 from slogan.solvers._greedy import greedy
 from slogan.solvers._highs import Model, model, run
 
@@ -45,7 +45,7 @@ def _start(program: Program, effort: Effort) -> tuple[Ints, Effort]:
     start = greedy(program)
     if program.upper.max() > 1:
         begin = time.monotonic()
-        third = replace(effort, time_limit=effort.time_limit / 3, report=None)
+        third = replace(effort, time_limit=effort.time_limit / 3, report=quiet)
         single = solve(replace(program, most=1), third).x.astype(np.int64)
         left = effort.time_limit - (time.monotonic() - begin)
         effort = replace(effort, time_limit=max(left, 0.0))

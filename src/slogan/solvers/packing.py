@@ -13,7 +13,7 @@ from slogan.histogram import PairHistogram
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution, status
-from slogan.solvers import Effort
+from slogan.solvers import Effort, Report
 from slogan.solvers._frequent import solve_frequent
 from slogan.solvers._presolve import components, packing
 from slogan.solvers._race import race
@@ -56,14 +56,21 @@ def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
     # The gate afterwards takes a fraction of what the presolve took.
     deadline = begin + effort.time_limit - (time.monotonic() - begin) / 3
     x = np.zeros(whole.pairs, dtype=np.int64)
-    bound = 0
+    bound = int(whole.upper.sum())
     for part in components(whole, small=_SMALL):
         left = max(0.05, deadline - time.monotonic())
-        outcome = race(part, replace(effort, time_limit=left))
+        bound -= int(part.upper.sum())
+        report = _in_the_whole(effort.report, value=int(x.sum()), bound=bound)
+        outcome = race(part, replace(effort, time_limit=left, report=report))
         x[part.kept] = outcome.x
         bound += outcome.bound
     most = np.floor(program.constraints.size_bound + 1e-6)
     return whole.expand(x, program.pairs), min(float(bound), float(most))
+
+
+def _in_the_whole(report: Report, *, value: int, bound: int) -> Report:
+    """Tell of a part what it means for all parts together."""
+    return lambda own, most: report(value + own, bound + most)
 
 
 if __name__ == "__main__":
