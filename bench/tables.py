@@ -75,6 +75,7 @@ def markdown(store: Store, peers: tuple[str, ...], times: tuple[float, float]) -
 _LEGEND = """Logs of `slogan.generate(users=2500)`; every answer has passed the gate `plan()`.
 A cell is value / bound / gap / seconds; `*` is proven by the solver, `!` contradicts its bound;
 `gate −n` means that the gate had to take n clicks away, `size −n` that n clicks of |O| are missing.
+An output of F-UMP without a click has no supports: it stands here, and is not compared.
 The best value of a row is bold; of several variants of a peer the better is shown.
 The peers run one at a time, each in its own process, on the same pruned problem.
 A `†` was measured with an earlier version of the solver's code and is asked again by a new run."""
@@ -106,7 +107,8 @@ def _table(
     rows = [["seed", "e^ε, δ", *heads], ["---"] * (2 + len(heads))]
     for case in cases:
         cells = [_shown(store, case, peer, seconds) for peer, seconds in columns]
-        values = [cell["value"] for cell in cells if cell and "value" in cell]
+        able = [cell for cell in cells if cell and "value" in cell and not _empty(case, cell)]
+        values = [cell["value"] for cell in able]
         top = (min if case.minimises else max)(values, default=None)
         rows.append([str(case.seed), f"{case.exp_epsilon}, {case.delta}"])
         for (peer, _), cell in zip(columns, cells, strict=True):
@@ -152,12 +154,17 @@ def _optima(
     return [f"- {OURS} reaches {reached} of {known} proven optima"] if known else []
 
 
+def _empty(case: Case, record: Record) -> bool:
+    """An output without a click has no supports, so there is no distance to compare."""
+    return case.minimises and record["size"] == 0
+
+
 def _compared(store: Store, cases: list[Case], peer: str, ours: float, seconds: float) -> str:
     """Only runs of that length count; a peer that was done before is not run again."""
     good = every = 0
     for case in cases:
         mine, other = _shown(store, case, OURS, ours), _shown(store, case, peer, seconds)
-        if mine and other and "value" in mine and "value" in other:
+        if mine and other and "value" in mine and "value" in other and not _empty(case, other):
             sign = -1.0 if case.minimises else 1.0
             good += sign * mine["value"] >= sign * other["value"] - 1e-12
             every += 1

