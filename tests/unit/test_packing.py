@@ -141,8 +141,12 @@ def test_the_second_click_of_a_pair_is_known_to_exclude_more_than_the_first():
     assert largest(problem) == 2
 
 
-@given(program=programs(users=(2, 8), pairs=(1, 8), clicks=6), seed=st.integers(0, 2**31))
-def test_a_search_keeps_its_books(program, seed):
+@given(
+    program=programs(users=(2, 8), pairs=(1, 8), clicks=6),
+    seed=st.integers(0, 2**31),
+    losses=st.sampled_from([0.0, 0.5]),
+)
+def test_a_search_keeps_its_books(program, seed, losses):
     """After any moves the state says what a fresh one would say of the same counts."""
     problem = reduced(program)
     if problem.pairs == 0:
@@ -150,15 +154,17 @@ def test_a_search_keeps_its_books(program, seed):
     matrix = problem.matrix._replace(price=relaxed(problem).price)
     state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), matrix)
     _kernels.fill(np.arange(problem.pairs), matrix, state)
-    before = state.x.sum()
-    _kernels.search(matrix, state, np.arange(problem.pairs), 500, seed)
+    before, best = state.x.sum(), state.x.copy()
+    _kernels.search(matrix, state, np.arange(problem.pairs), 500, seed, losses, best)
     fresh = _kernels.fresh_state(state.x, matrix)
 
     for name in ("slack", "fits", "blocked"):
         assert np.array_equal(getattr(state, name), getattr(fresh, name)), name
     assert feasible(problem, state.x)
     assert (state.x <= problem.upper).all()
-    assert state.x.sum() >= before
+    assert best.sum() >= max(before, state.x.sum())
+    assert losses or state.x.sum() >= before
+    assert feasible(problem, best)
 
 
 @given(program=programs(users=(3, 8), pairs=(2, 8), clicks=4), data=st.data())

@@ -239,7 +239,15 @@ def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
+def _undo(m: Any, s: Any, added: Any, removed: Any) -> None:
+    for j in added:
+        _release(j, -1, m, s)
+    for j in removed:
+        _release(j, 1, m, s)
+
+
+@njit(cache=True, nogil=True)
+def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, best: Any) -> Any:
     """Force a pair in, remove what blocks it, refill; keep what is not worse. Returns the gain.
 
     Args:
@@ -248,11 +256,13 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
         candidates: The pairs worth forcing in.
         moves: How many pairs to try.
         seed: Where the random choices begin.
+        losses: The chance that a move is kept although it loses one click.
+        best: The best counts known; they are replaced whenever the state releases more.
     """
     dice = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(88172645463325252)])
     for _ in range(8):
         _random(dice)
-    size = 0
+    size, record = 0, np.sum(best) - np.sum(s.x)
     removed = np.empty(_MOST_REMOVED + 1, np.int64)
     added = np.empty(len(s.freed) + 1, np.int64)
     for move in range(moves):
@@ -266,17 +276,18 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any) -> Any:
         come = 1
         if gone >= 0:
             come = _refill(m, s, added, 1, move, dice)
-        if gone >= 0 and come >= gone:
+        kept = gone >= 0 and come >= gone
+        if gone == come + 1 and losses > 0:
+            kept = _uniform(dice) < losses
+        if kept:
             size += come - gone
             for r in range(gone):
                 s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
+            if size > record:
+                record = size
+                best[:] = s.x
         else:
-            if gone < 0:
-                gone = -1 - gone
-            for a in range(come):
-                _release(added[a], -1, m, s)
-            for r in range(gone):
-                _release(removed[r], 1, m, s)
+            _undo(m, s, added[:come], removed[: gone if gone >= 0 else -1 - gone])
     for j in range(len(s.tabu)):
         s.tabu[j] = max(0, s.tabu[j] - moves)
     return size

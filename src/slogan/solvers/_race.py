@@ -21,9 +21,13 @@ from slogan.solvers._relaxation import Relaxation, Tightening
 
 _SEED = 2012
 _MOVES = 50_000
+# On huge problems a move takes longer, and a round must end when time is up.
+_HUGE, _FEWER_MOVES = 500_000, 20_000
 _FIRST_ROUNDS = 4
 # Rounds without a gain after which the search has said what it has to say.
-_PATIENCE = 60
+_PATIENCE = 300
+# How often a move is kept that loses a click: never, until some rounds have gained nothing.
+_LOSSES, _STUCK = 0.001, 4
 # A pair dearer than this at the relaxation's prices is not worth forcing in.
 _WORTH_TRYING = 1.6
 # With more binary variables branch and bound does not come past its root in useful time.
@@ -125,6 +129,8 @@ class _Search:
         self._matrix = problem.matrix._replace(price=relaxed.price)
         self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
         self._moves = min(_MOVES, max(2_000, 20 * problem.pairs))
+        if problem.pairs > _HUGE:
+            self._moves = _FEWER_MOVES
         state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
         # What the relaxation releases comes first, then what is cheap at its prices.
         order = np.argsort(relaxed.price - np.minimum(relaxed.x, 1.0) / 2, kind="stable")
@@ -148,24 +154,29 @@ class _Search:
         return self._without_gain >= _PATIENCE
 
     def round(self) -> None:
-        """Try some ten thousand moves; no round makes the counts worse."""
+        """Try some ten thousand moves; `x` is never worse afterwards."""
         searchers = range(len(self._states))
+        before = self.size
         if len(self._states) == 1:
-            self._walk(0)
+            self.x = self._walk(0)
         else:
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(self._walk, searchers))
-                joined = best_of_both(self._problem, *(state.x for state in self._states))
+                one, other = pool.map(self._walk, searchers)
+                joined = best_of_both(
+                    self._problem, self.x, best_of_both(self._problem, one, other)
+                )
                 list(pool.map(partial(self._move_to, joined), searchers))
+            self.x = joined
         self.rounds += 1
-        self._without_gain += 1
-        if self._states[0].x.sum() > self.size:
-            self.x, self._without_gain = self._states[0].x.copy(), 0
+        self._without_gain = 0 if self.size > before else self._without_gain + 1
 
-    def _walk(self, searcher: int) -> None:
+    def _walk(self, searcher: int) -> Ints:
+        """The best counts a searcher came by; those known before, if it found none."""
         seed = _SEED + 2 * self.rounds + searcher
-        state = self._states[searcher]
-        _kernels.search(self._matrix, state, self._candidates, self._moves, seed)
+        losses = _LOSSES if self._without_gain >= _STUCK else 0.0
+        best, state = self.x.copy(), self._states[searcher]
+        _kernels.search(self._matrix, state, self._candidates, self._moves, seed, losses, best)
+        return best
 
     def _move_to(self, x: Ints, searcher: int) -> None:
         _kernels.move_to(x, self._matrix, self._states[searcher])
