@@ -19,7 +19,7 @@ from slogan.solvers._clicks import clicks
 from slogan.solvers._cuts import violated
 from slogan.solvers._presolve import Packing, components
 from slogan.solvers._presolve import packing as reduced
-from slogan.solvers._race import _Search, best_of_both
+from slogan.solvers._race import Search, best_of_both
 from slogan.solvers._relaxation import Relaxation
 from strategies import budgets, histogram, shared_histograms
 
@@ -230,7 +230,7 @@ def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
     prices = relaxed(problem)
     answers = []
     for _ in range(2):
-        search = _Search(problem, prices)
+        search = Search(problem, prices)
         for _ in range(3):
             search.round()
         answers.append(search.x)

@@ -57,7 +57,7 @@ def race(problem: Packing, effort: Effort) -> Outcome:
     try:
         if problem.pairs < _LARGE:
             tighter.join()
-        search = _Search(problem, relaxed)
+        search = Search(problem, relaxed)
         bound = math.floor(relaxed.bound)
         while search.size < min(effort.goal, _goal(bound, effort.gap)):
             done = tighter.finished and (proof is None or proof.finished)
@@ -121,7 +121,7 @@ def _whole(bound: float) -> int:
     return math.floor(min(bound, 2.0**53) + 1e-6)
 
 
-class _Search:
+class Search:
     """The compiled search, round by round. The same rounds give the same counts on any machine."""
 
     def __init__(self, problem: Packing, relaxed: Relaxation) -> None:

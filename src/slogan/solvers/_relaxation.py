@@ -60,8 +60,10 @@ class Relaxation:
 
     @property
     def price(self) -> Floats:
-        """What the first click of each pair costs at the prices of now; 1 is what it is worth."""
-        return self._price[self._clicks.rank == 1]
+        """What a click of each pair costs at the prices of now; 1 is what it is worth."""
+        y = self._y.copy()
+        y[len(self._clicks.limit) : self._own] = 0.0  # what later clicks pay to the first
+        return product(lines(self._columns), y)[self._clicks.rank == 1]
 
     @property
     def linear_program(self) -> tuple[sp.csr_array, Floats, Floats]:

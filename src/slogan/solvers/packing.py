@@ -16,7 +16,8 @@ from slogan.program import Program, Solution, status
 from slogan.solvers import Effort, Report
 from slogan.solvers._frequent import solve_frequent
 from slogan.solvers._presolve import components, packing
-from slogan.solvers._race import race
+from slogan.solvers._race import Search, race
+from slogan.solvers._relaxation import Relaxation
 
 # Parts of at most this many pairs are solved together: branch and bound takes them apart at once.
 _SMALL = 500
@@ -46,7 +47,11 @@ def warm_up() -> None:
         query=np.arange(3),
     )
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
-    solve(Program(constraints=constraints), Effort(time_limit=1.0))
+    program = Program(constraints=constraints)
+    solve(program, Effort(time_limit=1.0))
+    # So small a problem is solved without a search.
+    problem = packing(program)
+    Search(problem, Relaxation(problem)).round()
 
 
 def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
