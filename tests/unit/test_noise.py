@@ -144,6 +144,21 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("law", "masses"), TABLES)
+@pytest.mark.parametrize("bits", [1, 40, 63])
+def test_windows_enclose_every_mass_and_what_they_leave_out(law, masses, bits):
+    window = law(bits)
+    last = window.first + len(window.low)
+    mode = masses.index(max(masses))
+    unit = window.low[mode - window.first] / masses[mode]
+
+    assert window.low[mode - window.first] == window.high[mode - window.first]
+    assert sum(masses[: window.first]) * unit <= window.before
+    assert sum(masses[last:]) * unit <= window.after
+    for low, mass, high in zip(window.low, masses[window.first : last], window.high, strict=True):
+        assert low <= mass * unit <= high
+
+
+@pytest.mark.parametrize(("law", "masses"), TABLES)
 @pytest.mark.parametrize("digits", [63, 127])
 def test_edges_enclose_the_distribution_function_to_the_last_digit(law, masses, digits):
     before, low, high = _edges(law, digits)
