@@ -77,6 +77,16 @@ def test_an_enclosure_of_exp_holds_it_and_little_else(power, bits):
     assert low <= true <= high <= low + 2
 
 
+@given(power=st.fractions(0, 50, max_denominator=10**9), bits=st.integers(1, 200))
+def test_without_guard_digits_an_enclosure_is_wider_and_still_holds(power, bits):
+    """Guard digits hide a bound that is a few units too tight; here they hide nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slogan.dp.enclosures._GUARD", 0)
+        low, high = exp_enclosure(power, bits)
+
+    assert low <= exp_minus(power) * 2**bits <= high
+
+
 def test_exp_of_zero_is_known_exactly():
     assert exp_enclosure(Fraction(0), 70) == (2**70, 2**70)
 
@@ -236,6 +246,28 @@ def test_a_proposal_is_kept_exactly_if_u_is_below_the_ratio_of_densities(
     )
 
     assert kept.tolist() == [Fraction(chance * WORD + more[0], WORD**2) < ratio]
+
+
+def test_digits_of_the_place_that_are_still_to_come_are_reckoned_with():
+    """U and x both end in ones: x at the far end of its 64 digits tips the scale."""
+    strips = Strips(decay=SLOPES[2], shift=20, lattice=False)
+    strip, tipped = 3_000, 0
+    for place in range(2**63, 2**63 + 100):
+        at_place, true = (
+            WORD * exp_minus(strips.decay.power(strip, Fraction(x, WORD**2)))
+            for x in (place * WORD, place * WORD + WORD - 1)
+        )
+        chance = int(at_place) - 1
+        expected = Fraction(chance * WORD + WORD - 1, WORD) < true
+        kept = strips._kept(
+            np.array([strip]),
+            np.array([place], np.uint64),
+            np.array([chance], np.uint64),
+            Scripted([WORD - 1, WORD - 1]),
+        )
+        assert kept.tolist() == [expected]
+        tipped += not expected
+    assert tipped
 
 
 def measured_chance(strips, strip, place):
