@@ -89,6 +89,10 @@ class OutputSizeError(InputError):
         self.requested, self.largest, self.bound = requested, largest, bound
 
 
+class NoiseError(InputError):
+    """Noise was asked for with a parameter that no law has, or that cannot be drawn in 64 bits."""
+
+
 class ReleaseExistsError(InputError):
     """Something already stands where the release should go."""
 
