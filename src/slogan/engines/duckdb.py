@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ from slogan.engines._writing import column_types, id_kind, write_log
 from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
-from slogan.rows import MOST_CLICKS, NO_CLICK, fields_of, literal, rows_sql, source_sql
+from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_sql, source_sql
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
+
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+_INTEGERS |= {f"U{name}" for name in _INTEGERS}
 
 
 class DuckDBEngine:
@@ -69,7 +73,7 @@ class DuckDBEngine:
                        CASE WHEN reason IS NULL THEN query END AS query,
                        CASE WHEN reason IS NULL THEN url END AS url,
                        CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
-                FROM ({rows_sql(source, fields_of(log))})""")
+                FROM ({rows_sql(source, self._typed(fields_of(log), source))})""")
         except duckdb.OutOfMemoryException:
             raise _no_room() from None
         except duckdb.Error:
@@ -85,6 +89,12 @@ class DuckDBEngine:
         except duckdb.OutOfMemoryException:
             raise _no_room() from None
         return self._result
+
+    def _typed(self, fields: Fields, source: str) -> Fields:
+        """Let integer user-IDs be integers; as texts they are the same, and numbered the same."""
+        about = self._sql.execute(f"DESCRIBE SELECT {fields.user} FROM {source}").fetchall()
+        whole = about[0][1] in _INTEGERS
+        return replace(fields, user_type=about[0][1]) if whole else fields
 
     def _open(self, log: SearchLog) -> str:
         """SQL that reads the whole log; SQL for its parts is kept by their names."""
@@ -142,7 +152,7 @@ class DuckDBEngine:
         """
         users = self._sql.execute("""
             CREATE TABLE people AS
-            SELECT row_number() OVER (ORDER BY name) - 1 AS person, name
+            SELECT row_number() OVER (ORDER BY name::VARCHAR) - 1 AS person, name
             FROM (SELECT DISTINCT name FROM rows WHERE reason IS NULL)""").fetchall()[0][0]
         # A pair is shared if its first and last user differ. Of the others only the number counts.
         pairs = self._sql.execute("""
@@ -169,7 +179,8 @@ class DuckDBEngine:
         kept = np.flatnonzero(seen)
         self._sql.register("kept", {"person": kept, "user": np.arange(len(kept))})
         self._sql.execute("""
-            CREATE TABLE users AS SELECT "user", name FROM people JOIN kept USING (person);
+            CREATE TABLE users AS
+            SELECT "user", name::VARCHAR AS name FROM people JOIN kept USING (person);
             DROP TABLE people""")
         self._sql.unregister("kept")
         return PairHistogram.of_rows(
