@@ -61,7 +61,7 @@ def race(problem: Packing, effort: Effort) -> Outcome:
         bound = math.floor(relaxed.bound)
         while search.size < min(effort.goal, _goal(bound, effort.gap)):
             done = tighter.finished and (proof is None or proof.finished)
-            if time.monotonic() > deadline or (search.tired and done):
+            if time.monotonic() + search.seconds > deadline or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
                 left = max(0.01, deadline - time.monotonic())
@@ -94,8 +94,8 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
         return time.monotonic() > first
 
     relaxed.solve(late)
-    # To take in new rows takes about as long as to take in the first ones.
-    return relaxed, Tightening(relaxed, deadline - (ready - begin))
+    # To take in new rows takes about as long as to take in the first ones, or a little longer.
+    return relaxed, Tightening(relaxed, deadline - 1.5 * (ready - begin))
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
@@ -141,6 +141,8 @@ class Search:
         if problem.pairs >= _LARGE:
             self._states.append(_kernels.fresh_state(self.x, self._matrix))
         self.rounds = 0
+        self.seconds = 0.0
+        """What the last round took; the next will take about as long."""
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
 
     @property
@@ -155,8 +157,8 @@ class Search:
 
     def round(self) -> None:
         """Try some ten thousand moves; `x` is never worse afterwards."""
+        begin, before = time.monotonic(), self.size
         searchers = range(len(self._states))
-        before = self.size
         if len(self._states) == 1:
             self.x = self._walk(0)
         else:
@@ -168,6 +170,7 @@ class Search:
                 list(pool.map(partial(self._move_to, joined), searchers))
             self.x = joined
         self.rounds += 1
+        self.seconds = time.monotonic() - begin
         self._without_gain = 0 if self.size > before else self._without_gain + 1
 
     def _walk(self, searcher: int) -> Ints:
