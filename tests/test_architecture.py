@@ -12,7 +12,7 @@ import slogan
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays privacy randomness registry stages
-    histogram constraints program plan objectives solvers sampling
+    histogram constraints program plan objectives solvers sampling dp
     detection searchlog rows pseudonyms engines
     promise manifest report release inspection pipeline
     vocabulary population generate audit demo words options cli
