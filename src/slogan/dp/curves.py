@@ -127,7 +127,8 @@ def zcdp_budget(epsilon: Fraction, delta: Fraction) -> Fraction:
     found = divide(subtract(enclose(epsilon), _penalty(alpha, delta)), enclose(alpha))
     if (rho := shortened(found.low, DOWN)) <= 0:
         raise BudgetError(
-            f"no concentrated guarantee fits ε = {float(epsilon):g}, δ = {float(delta):g}",
+            f"no concentrated guarantee found for epsilon = {float(epsilon):g}, delta = "
+            f"{float(delta):g}",
             hint="raise epsilon, or use the Gaussian noise, whose curve is exact",
         )
     return _nudged(rho * (1 - _MARGIN), -rho, lambda rho: zcdp_delta(epsilon, rho) <= delta)
