@@ -167,7 +167,7 @@ powers = st.fractions("1/100", 20, max_denominator=1000)
 deltas = st.builds(lambda n, k: Fraction(n, 10**k), st.integers(1, 9), st.integers(2, 40))
 costs = st.fractions("1/100000", 10, max_denominator=10**6)
 more = st.fractions("1001/1000", 3, max_denominator=1000)
-some = settings(max_examples=40, deadline=None)
+some = settings(max_examples=100, deadline=None)
 few = settings(max_examples=12, deadline=None)
 
 

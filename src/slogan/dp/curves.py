@@ -47,8 +47,10 @@ def gaussian_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     With x = ε/μ − μ/2 and y = x + μ this is (1 − Φ(x)) − φ(x) · (1 − Φ(y))/φ(y), which needs
     no e^ε.
     """
+    if epsilon < 0:
+        return _reflected(epsilon, gaussian_delta(-epsilon, mu_squared))
     if mu_squared == 0:
-        return _nothing_but(epsilon)
+        return Fraction(0)
     mu = enclosures.sqrt(enclose(mu_squared))
     ratio, half = divide(enclose(epsilon), mu), divide(mu, Enclosure(Decimal(2), Decimal(2)))
     x, y = subtract(ratio, half), add(ratio, half)
@@ -81,8 +83,10 @@ def zcdp_delta(epsilon: Fraction, rho: Fraction) -> Fraction:
 
     Every α gives a valid δ: floating point chooses one, and the bound is evaluated there.
     """
+    if epsilon < 0:
+        return _reflected(epsilon, zcdp_delta(-epsilon, rho))
     if rho == 0:
-        return _nothing_but(epsilon)
+        return Fraction(0)
 
     def exponent(alpha: float) -> float:
         return (alpha - 1) * (alpha * float(rho) - float(epsilon)) + _log_factor(alpha)
@@ -176,11 +180,12 @@ def normal_quantile(probability: Fraction) -> Fraction:
     return z
 
 
-def _nothing_but(epsilon: Fraction) -> Fraction:
-    """δ for equal distributions: 0, or 1 − e^ε if ε is negative."""
-    if epsilon >= 0:
-        return Fraction(0)
-    return _probability(UP.subtract(1, enclosures.exp(enclose(epsilon)).low))
+def _reflected(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """δ(ε) = 1 − e^ε + e^ε δ(−ε) for a negative ε, where δ(−ε) holds in both directions."""
+    power = enclosures.exp(enclose(epsilon))
+    return _probability(
+        UP.add(UP.subtract(1, power.low), UP.multiply(power.high, enclose(delta).high))
+    )
 
 
 def _least(fits: Callable[[Fraction], bool]) -> Fraction:
