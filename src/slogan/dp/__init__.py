@@ -1,1 +1,1 @@
-"""End-to-end differential privacy: exact noise, and what is built on it."""
+"""End-to-end differential privacy: noise, accounting, selection."""

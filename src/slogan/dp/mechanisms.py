@@ -1,0 +1,199 @@
+"""The kinds of stages a private release is made of, and what each one costs, exactly."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from slogan.dp import _enclosures as enclosures
+from slogan.dp._enclosures import UP, enclose, shortened
+from slogan.errors import BudgetError
+from slogan.privacy import Number, exact
+
+_NONE = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What stages cost together. Costs add up, in exact arithmetic and in any order.
+
+    Args:
+        mu_squared: μ² of the Gaussian stages.
+        rho: ρ of the stages that are concentrated but not Gaussian.
+        epsilon: ε of the other stages.
+        rho_of_epsilon: what those stages cost in ρ, if that way of counting is chosen: Σ ε²/2.
+        delta: the probabilities that stages set aside.
+    """
+
+    mu_squared: Fraction = _NONE
+    rho: Fraction = _NONE
+    epsilon: Fraction = _NONE
+    rho_of_epsilon: Fraction = _NONE
+    delta: Fraction = _NONE
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            if (value := getattr(self, part.name)) < 0:
+                raise BudgetError(
+                    f"a stage cannot cost a negative {part.name}, got {float(value):g}",
+                    hint="no stage gives privacy back",
+                )
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            mu_squared=self.mu_squared + other.mu_squared,
+            rho=self.rho + other.rho,
+            epsilon=self.epsilon + other.epsilon,
+            rho_of_epsilon=self.rho_of_epsilon + other.rho_of_epsilon,
+            delta=self.delta + other.delta,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage(ABC):
+    """One look at the log: a mechanism, its parameters, and the theorem that states its cost."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        _ = self.cost  # a stage that exists has a cost
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What the stage adds to the account."""
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> str:
+        """The kind of the stage, as the manifest names it."""
+
+    @property
+    @abstractmethod
+    def theorem(self) -> str:
+        """Where the cost is proven."""
+
+    def parameters(self) -> dict[str, str]:
+        """The numbers of the stage, as exact fractions."""
+        return {
+            part.name: str(exact(getattr(self, part.name)))
+            for part in fields(self)
+            if part.name != "name"
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(Stage):
+    """Sums over users, plus normal noise; or anything computed from that, such as its floor.
+
+    Args:
+        norm_squared: the square of the largest L2 norm that one user adds to the sums.
+        variance: of the noise of each coordinate.
+        slack: the largest probability that the stage departs from this description.
+    """
+
+    norm_squared: Number
+    variance: Number
+    slack: Number = 0
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(mu_squared=_squared_shift(self), delta=_slack(self.slack))
+
+    @property
+    def mechanism(self) -> str:
+        return "gaussian"
+
+    @property
+    def theorem(self) -> str:
+        return "Gaussian composition (Theorem S)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussian(Stage):
+    """Sums over users on a grid, plus discrete Gaussian noise on that grid.
+
+    Args:
+        norm_squared: the square of the largest L2 norm that one user adds to the sums.
+        variance: the parameter σ² of the noise, in the unit of the sums.
+        slack: the largest probability that the stage departs from this description.
+    """
+
+    norm_squared: Number
+    variance: Number
+    slack: Number = 0
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(rho=_squared_shift(self) / 2, delta=_slack(self.slack))
+
+    @property
+    def mechanism(self) -> str:
+        return "discrete_gaussian"
+
+    @property
+    def theorem(self) -> str:
+        return "concentrated composition (Theorem S)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approximate(Stage):
+    """Any mechanism that is (ε, δ)-DP by itself; with δ = 0, pure."""
+
+    epsilon: Number
+    delta: Number = 0
+
+    @property
+    def cost(self) -> Cost:
+        epsilon = exact(self.epsilon)
+        return Cost(epsilon=epsilon, rho_of_epsilon=epsilon**2 / 2, delta=_slack(self.delta))
+
+    @property
+    def mechanism(self) -> str:
+        return "approximate" if exact(self.delta) else "pure"
+
+    @property
+    def theorem(self) -> str:
+        return "basic or concentrated composition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CappedSampling(Stage):
+    """Poisson draws of real rows with at most `cap` expected draws per user (Theorem R)."""
+
+    cap: Number
+
+    @property
+    def cost(self) -> Cost:
+        cap = exact(self.cap)
+        rest = enclosures.exp(enclose(-cap)).low
+        # 1 − e^−B ≤ B and ≤ 1: of three upper bounds the smallest.
+        shown = min(cap, Fraction(1), shortened(UP.subtract(1, rest), UP))
+        return Cost(epsilon=cap, rho_of_epsilon=cap**2 / 2, delta=shown)
+
+    @property
+    def mechanism(self) -> str:
+        return "capped_sampling"
+
+    @property
+    def theorem(self) -> str:
+        return "Theorem R"
+
+
+def _squared_shift(stage: Gaussian | DiscreteGaussian) -> Fraction:
+    if (variance := exact(stage.variance)) <= 0:
+        raise BudgetError(
+            f"stage {stage.name!r} needs noise, got variance {stage.variance}",
+            hint="without noise nothing is private",
+        )
+    return exact(stage.norm_squared) / variance
+
+
+def _slack(probability: Number) -> Fraction:
+    if not 0 <= (slack := exact(probability)) < 1:
+        raise BudgetError(
+            f"a probability set aside must lie between 0 and 1, got {probability}",
+            hint="it is a part of the budget's delta",
+        )
+    return slack
