@@ -24,8 +24,8 @@ from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 
-_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
-_INTEGERS |= {f"U{name}" for name in _INTEGERS}
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
 
 
 class DuckDBEngine:
