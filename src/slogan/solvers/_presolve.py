@@ -107,7 +107,7 @@ def _reduced(columns: sp.csc_array, limit: Floats, upper: Ints) -> Packing:
     rows = sp.csr_array(columns[:, kept].tocsr())
     # A row that all bounds together do not exceed cannot be broken while the bounds are kept.
     load = rows @ upper[kept].astype(np.float64)
-    binding = np.flatnonzero(load > limit * (1 - 1e-9))
+    binding = np.flatnonzero(load > np.maximum(limit, 0.0) * (1 - 1e-9))
     rows, limit = sp.csr_array(rows[binding]), limit[binding]
     needed = np.flatnonzero(~_implied(rows, limit))
     return Packing(

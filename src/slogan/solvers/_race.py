@@ -30,9 +30,8 @@ _PATIENCE = 300
 _LOSSES, _STUCK = 0.001, 4
 # A pair dearer than this at the relaxation's prices is not worth forcing in.
 _WORTH_TRYING = 1.6
-# With more binary variables branch and bound does not come past its root in useful time.
-_MOST_BINARIES = 30_000
-# From this many pairs on two searchers work at once, and the best parts of both are kept.
+# From this many pairs on two searchers work at once, the best parts of both are kept, and the
+# relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
 _LARGE = 20_000
 
 
@@ -52,15 +51,15 @@ class Outcome:
 def race(problem: Packing, effort: Effort) -> Outcome:
     """The best counts found in time and a proven bound; both stop as soon as they meet."""
     deadline = time.monotonic() + effort.time_limit
-    relaxed, tighter = _relaxed(problem, effort.report, deadline)
+    relaxed, last = _relaxed(problem, effort.report, deadline)
+    # Prices are taken before the thread begins to change them.
+    search = Search(problem, relaxed)
+    tighter = Tightening(relaxed, last) if problem.pairs >= _LARGE else None
     proof = None
     try:
-        if problem.pairs < _LARGE:
-            tighter.join()
-        search = Search(problem, relaxed)
         bound = math.floor(relaxed.bound)
         while search.size < min(effort.goal, _goal(bound, effort.gap)):
-            done = tighter.finished and (proof is None or proof.finished)
+            done = all(work is None or work.finished for work in (tighter, proof))
             if time.monotonic() + search.seconds > deadline or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
@@ -78,12 +77,16 @@ def race(problem: Packing, effort: Effort) -> Outcome:
             proof.abandon()
         raise
     finally:
-        tighter.stop()
+        if tighter is not None:
+            tighter.stop()
     return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
 
 
-def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, Tightening]:
-    """The relaxation after a quarter of the time at most, and what goes on with it."""
+def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
+    """The relaxation after a quarter of the time at most, and when to stop going on with it.
+
+    On small problems nothing is left to go on with.
+    """
     begin = time.monotonic()
     relaxed = Relaxation(problem)
     ready = time.monotonic()
@@ -94,8 +97,10 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
         return time.monotonic() > first
 
     relaxed.solve(late)
+    if problem.pairs < _LARGE:
+        relaxed.tighten_on(late)
     # To take in new rows takes about as long as to take in the first ones, or a little longer.
-    return relaxed, Tightening(relaxed, deadline - 1.5 * (ready - begin))
+    return relaxed, deadline - 1.5 * (ready - begin)
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
@@ -206,7 +211,7 @@ def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
 
 
 def _provable(problem: Packing) -> bool:
-    return int(problem.upper.sum()) <= _MOST_BINARIES
+    return int(problem.upper.sum()) < _LARGE
 
 
 def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:

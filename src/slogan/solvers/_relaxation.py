@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,6 +115,16 @@ class Relaxation:
                 break
         self.at_rest = True
 
+    def tighten_on(self, late: Callable[[], bool]) -> None:
+        """Add rows and step on until that no longer helps or it is late."""
+        if not self.at_rest:
+            self.solve(late)
+        gain = np.inf
+        while gain > _NO_GAIN * self.bound and self.tighten(late):
+            before = self.bound
+            self.solve(late)
+            gain = before - self.bound
+
     def _proven(self, y: Floats) -> tuple[float, Floats]:
         price = product(lines(self._columns), y)
         bound = float(self._limit @ y + self._upper @ np.maximum(0.0, 1.0 - price))
@@ -121,22 +132,12 @@ class Relaxation:
 
 
 class Tightening:
-    """A relaxation made tighter in a thread of its own until that no longer helps."""
+    """A relaxation made tighter in a thread of its own; only its bound may be read meanwhile."""
 
     def __init__(self, relaxed: Relaxation, deadline: float) -> None:
-        self._relaxed, self._deadline = relaxed, deadline
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        if not self._relaxed.at_rest:
-            self._relaxed.solve(self._late)
-        gain = np.inf
-        while gain > _NO_GAIN * self._relaxed.bound and self._relaxed.tighten(self._late):
-            before = self._relaxed.bound
-            self._relaxed.solve(self._late)
-            gain = before - self._relaxed.bound
+        self._stopped, self._deadline = threading.Event(), deadline
+        self._pool = ThreadPoolExecutor(1)
+        self._work = self._pool.submit(relaxed.tighten_on, self._late)
 
     def _late(self) -> bool:
         return self._stopped.is_set() or time.monotonic() > self._deadline
@@ -144,13 +145,10 @@ class Tightening:
     @property
     def finished(self) -> bool:
         """Whether it has come to an end."""
-        return not self._thread.is_alive()
-
-    def join(self) -> None:
-        """Wait for the end."""
-        self._thread.join()
+        return self._work.done()
 
     def stop(self) -> None:
-        """End it soon."""
+        """End it soon; what went wrong there is raised here."""
         self._stopped.set()
-        self._thread.join()
+        self._pool.shutdown()
+        self._work.result()
