@@ -298,3 +298,29 @@ def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seed, most):
         value, bound = solved(hist, PrivacyBudget(exp_epsilon=exp_epsilon, delta="0.7"), most)
         assert before - value <= bound - value
         before = value
+
+
+def test_what_goes_wrong_in_the_thread_is_raised(monkeypatch):
+    monkeypatch.setattr("slogan.solvers._race._LARGE", 1)
+    constraints = privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    def broken(self, late):
+        raise MemoryError
+
+    monkeypatch.setattr(Relaxation, "tighten_on", broken)
+    with pytest.raises(MemoryError):
+        packing.solve(Program(constraints=constraints), Effort(time_limit=5))
+
+
+def test_a_large_problem_is_bounded_while_it_is_searched(monkeypatch):
+    """Two searchers and the thread that tightens, on a log small enough to know the optimum."""
+    program = Program(
+        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    )
+    known = packing.solve(program, Effort(time_limit=60, gap=0.0))
+    monkeypatch.setattr("slogan.solvers._race._LARGE", 1)
+    found = packing.solve(program, Effort(time_limit=2, gap=0.0))
+
+    assert found.x.sum() <= known.bound
+    assert known.x.sum() <= found.bound
+    assert found.x.sum() >= 0.95 * known.x.sum()
