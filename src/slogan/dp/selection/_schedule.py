@@ -116,4 +116,4 @@ def _heaviest(deviation: Fraction, delta: Fraction) -> Ints:
     room = [last - deviation * quantile(delta, n) for n in range(1, MOST + 1)]
     even = [root_up(Fraction(1, n)) for n in range(1, MOST + 1)]
     heaviest = [min(UNIT, steps_up(max(r, e))) for r, e in zip(room, even, strict=True)]
-    return np.array([0, *heaviest], dtype=np.int64)
+    return np.array([UNIT, *accumulate(heaviest, min)], dtype=np.int64)

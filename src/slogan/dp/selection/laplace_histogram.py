@@ -39,8 +39,7 @@ def level(scale: Fraction, delta: Fraction) -> int:
 
     A draw is K ≥ 1 or more with probability e^(−K/scale) / (1 + e^(−1/scale)).
     """
-    ratio = enclosures.exp(enclose(-1 / scale))
-    both = enclosures.Enclosure(ratio.low + 1, ratio.high + 1)
+    both = enclosures.add(enclose(Fraction(1)), enclosures.exp(enclose(-1 / scale)))
     power = enclosures.subtract(enclosures.log(enclose(MOST / delta)), enclosures.log(both))
     return max(1, math.ceil(Fraction(UP.multiply(power.high, enclose(scale).high))))
 
