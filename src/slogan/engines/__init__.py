@@ -16,7 +16,7 @@ from slogan.searchlog import SearchLog
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What counting a log gave: the histogram of its shared pairs, and how large the log was."""
+    """What counting a log gave: the histogram, and how large the log was."""
 
     hist: PairHistogram
     clicks: int
@@ -32,8 +32,14 @@ class Engine(Protocol):
 
     def __init__(self, *, memory_limit: str | None = None) -> None: ...
 
-    def count(self, log: SearchLog) -> Counted:
-        """Count a log and remember what the numbers of its histogram stand for."""
+    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+        """Count a log and remember what the numbers of its histogram stand for.
+
+        Args:
+            log: The log; an engine counts one.
+            unique_pairs: Whether the histogram holds every pair and every user of the log, or the
+                shared pairs and their users only.
+        """
         ...
 
     def sizes(self) -> tuple[LogSize, LogSize]:
