@@ -14,6 +14,8 @@ from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
 from slogan.release import Release
 from slogan.searchlog import SearchLog, read
+from slogan.synthesizing import synthesize
+from slogan.synthetic import SyntheticRelease
 
 __version__ = version("slogan")
 
@@ -26,9 +28,11 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "SyntheticRelease",
     "generate",
     "inspect",
     "read",
     "sanitize",
+    "synthesize",
     "verify",
 ]

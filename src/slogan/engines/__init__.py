@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from slogan.arrays import Ints
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
@@ -16,7 +17,7 @@ from slogan.searchlog import SearchLog
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What counting a log gave: the histogram of its shared pairs, and how large the log was."""
+    """What counting a log gave: the histogram, and how large the log was."""
 
     hist: PairHistogram
     clicks: int
@@ -32,16 +33,29 @@ class Engine(Protocol):
 
     def __init__(self, *, memory_limit: str | None = None) -> None: ...
 
-    def count(self, log: SearchLog) -> Counted:
-        """Count a log and remember what the numbers of its histogram stand for."""
+    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+        """Count a log and remember what the numbers of its histogram stand for.
+
+        Args:
+            log: The log; an engine counts one.
+            unique_pairs: Whether the histogram holds every pair and every user of the log, or the
+                shared pairs and their users only.
+        """
         ...
 
     def sizes(self) -> tuple[LogSize, LogSize]:
-        """The paper's Table 3 for the counted log: whole, and without unique pairs."""
+        """The paper's Table 3 for a log counted without unique pairs: whole, and without them."""
         ...
 
-    def id_kind(self, output: Output) -> IdKind:
-        """What the user-IDs of the shown users look like; no other user is looked at."""
+    def urls(self, pairs: Ints) -> list[str]:
+        """The urls of these pairs, given sorted. Only pairs that are released may be asked for."""
+        ...
+
+    def id_kind(self, output: Output | None) -> IdKind:
+        """What the user-IDs of the shown users look like; no other user is looked at.
+
+        Without an output, what the type of the column alone says; for text that is digits.
+        """
         ...
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:

@@ -16,7 +16,7 @@ from slogan.arrays import Ints
 from slogan.detection import decompressed
 from slogan.engines import Counted
 from slogan.engines._rejects import raise_if_bad
-from slogan.engines._writing import column_types, id_kind, write_log
+from slogan.engines._writing import column_types, kind_of_shown, kind_of_type, write_log
 from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
@@ -60,7 +60,7 @@ class DuckDBEngine:
                 hint="write it as 4GB or 500MB",
             ) from None
 
-    def count(self, log: SearchLog) -> Counted:
+    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
@@ -85,7 +85,7 @@ class DuckDBEngine:
         skipped = raise_if_bad(self._sql, log, self._parts)
         self._types = column_types(self._sql, log, next(iter(self._parts.values())))
         try:
-            self._result = self._counted(skipped)
+            self._result = self._counted(skipped, unique_pairs=unique_pairs)
         except duckdb.OutOfMemoryException:
             raise _no_room() from None
         return self._result
@@ -121,7 +121,7 @@ class DuckDBEngine:
         self._sql.register("source", table)
         return "source"
 
-    def _counted(self, skipped: dict[str, int]) -> Counted:
+    def _counted(self, skipped: dict[str, int], *, unique_pairs: bool) -> Counted:
         clicks, no_click = self._sql.execute(f"""
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
             FROM rows""").fetchall()[0]
@@ -135,7 +135,7 @@ class DuckDBEngine:
                 f"the counts of the log sum to {clicks}, more than 2^53",
                 hint="count in a coarser unit, or split the log",
             )
-        users, pairs = self._number_texts()
+        users, pairs = self._number_texts(unique_pairs=unique_pairs)
         return Counted(
             hist=self._histogram(),
             clicks=int(clicks),
@@ -145,8 +145,8 @@ class DuckDBEngine:
             bad_rows=skipped,
         )
 
-    def _number_texts(self) -> tuple[int, int]:
-        """Number users, shared pairs and their queries by text, so that row order is moot.
+    def _number_texts(self, *, unique_pairs: bool) -> tuple[int, int]:
+        """Number users, pairs and their queries by text, so that row order is moot.
 
         Returns how many users and how many pairs the log has.
         """
@@ -154,11 +154,13 @@ class DuckDBEngine:
             CREATE TABLE people AS
             SELECT row_number() OVER (ORDER BY name::VARCHAR) - 1 AS person, name
             FROM (SELECT DISTINCT name FROM rows WHERE reason IS NULL)""").fetchall()[0][0]
-        # A pair is shared if its first and last user differ. Of the others only the number counts.
-        pairs = self._sql.execute("""
+        # A pair is shared if its first and last user differ. Of pairs that are not kept, only the
+        # number counts.
+        kept = "TRUE" if unique_pairs else "min(name) <> max(name)"
+        pairs = self._sql.execute(f"""
             CREATE TABLE held AS
-            SELECT CASE WHEN shared THEN query END AS query, CASE WHEN shared THEN url END AS url
-            FROM (SELECT query, url, min(name) <> max(name) AS shared FROM rows
+            SELECT CASE WHEN kept THEN query END AS query, CASE WHEN kept THEN url END AS url
+            FROM (SELECT query, url, {kept} AS kept FROM rows
                   WHERE reason IS NULL GROUP BY query, url)""").fetchall()[0][0]
         self._sql.execute("""
             CREATE TABLE pairs AS
@@ -169,7 +171,7 @@ class DuckDBEngine:
         return users, pairs
 
     def _histogram(self) -> PairHistogram:
-        """Count the clicks on shared pairs; only their users keep a number and a name."""
+        """Count the clicks on the numbered pairs; only their users keep a number and a name."""
         rows = self._sql.execute("""
             SELECT person, pair, clicks
             FROM rows JOIN pairs USING (query, url) JOIN people USING (name)""").fetchnumpy()
@@ -221,9 +223,21 @@ class DuckDBEngine:
             f"SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}"
         ).fetchall()[0]
 
-    def id_kind(self, output: Output) -> IdKind:
+    def urls(self, pairs: Ints) -> list[str]:
+        self._sql.register("asked", {"pair": pairs})
+        found = self._sql.execute(
+            "SELECT url FROM pairs SEMI JOIN asked USING (pair) ORDER BY pair"
+        )
+        urls = [row[0] for row in found.fetchall()]
+        self._sql.unregister("asked")
+        return urls
+
+    def id_kind(self, output: Output | None) -> IdKind:
+        fitting = kind_of_type(self._types[self._asked.columns.user])
+        if fitting is not None or output is None:
+            return fitting or IdKind(type="integer")
         self._remember_names(output, None)
-        return id_kind(self._sql, self._types[self._asked.columns.user])
+        return kind_of_shown(self._sql)
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         self._remember_names(output, pseudonyms)
