@@ -146,6 +146,10 @@ class EmptyPlanError(NothingToReleaseError):
         self.limit, self.cheapest = limit, cheapest
 
 
+class NothingLeftError(NothingToReleaseError):
+    """Removing users, or noise, left no click to release."""
+
+
 class VerificationError(SloganError):
     """A release does not keep what its manifest promises."""
 
