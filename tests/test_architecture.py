@@ -11,8 +11,8 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy randomness registry stages
-    histogram constraints program plan objectives solvers sampling dp
+    errors arrays privacy modes randomness registry stages
+    histogram constraints program plan objectives solvers sampling dp laplace
     detection searchlog rows pseudonyms engines
     promise manifest report release inspection pipeline
     vocabulary population generate audit demo words options cli

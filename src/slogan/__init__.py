@@ -6,6 +6,7 @@ from slogan.audit.certificate import verify
 from slogan.errors import SloganError
 from slogan.generate import generate
 from slogan.inspection import inspect
+from slogan.modes import Exact, Laplace
 from slogan.objectives.diversity import Diversity
 from slogan.objectives.frequent_pairs import FrequentPairs
 from slogan.objectives.output_size import OutputSize
@@ -19,7 +20,9 @@ __version__ = version("slogan")
 
 __all__ = [
     "Diversity",
+    "Exact",
     "FrequentPairs",
+    "Laplace",
     "OutputSize",
     "PrivacyBudget",
     "QueryDiversity",

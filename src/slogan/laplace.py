@@ -17,7 +17,7 @@ from slogan.dp.noise import discrete_laplace
 from slogan.errors import NothingLeftError
 from slogan.modes import Laplace
 from slogan.privacy import exact
-from slogan.program import Program
+from slogan.program import Program, Solution, Status
 from slogan.randomness import Randomness
 from slogan.solvers import Effort
 from slogan.solvers._neighbours import Optimum
@@ -61,15 +61,15 @@ def swaying_users(program: Program, mode: Laplace, effort: Effort, report: Repor
     return np.array(found, dtype=np.int64)
 
 
-def optimal_counts(program: Program, effort: Effort) -> tuple[Floats, float]:
-    """x* of the linear relaxation, and the bound it proves."""
+def relaxed_solution(program: Program, effort: Effort) -> Solution:
+    """x* of the linear relaxation, and the bound it proves for integer counts."""
     best = Optimum(program, effort)
     if not best.exists:
         raise NothingLeftError(
             "without the removed users there are no counts of that output size",
             hint="ask for a smaller --output-size, or raise --laplace-bound",
         )
-    return best.x, best.bound
+    return Solution(x=best.x, bound=best.bound, status=Status.FEASIBLE, solver="relaxed")
 
 
 def with_noise(x: Floats, mode: Laplace, rng: Randomness) -> Ints:

@@ -47,7 +47,7 @@ class Manifest(_Record):
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
     method: Literal["sanitize"]
-    counts: Literal["exact"]
+    counts: Literal["exact", "laplace"]
     promise: str
     guarantees: tuple[str, ...]
     not_guaranteed: tuple[str, ...]

@@ -9,6 +9,7 @@ from cyclopts import Group, Parameter
 
 from slogan import engines, objectives, solvers
 from slogan.errors import OptionError
+from slogan.modes import Counts, Exact, Laplace
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, read
@@ -112,3 +113,37 @@ class Utility:
                 hint="use it with --objective frequent_pairs, or leave it out",
             )
         return kind(**given)
+
+
+@Parameter(name="*", group=Group("Counts"))
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """Where the released counts come from."""
+
+    counts: Literal["exact", "laplace"] = "exact"
+    "exact: protected given the counts. laplace: noisy counts, a heuristic WITHOUT end-to-end proof."
+    laplace_bound: str | None = None
+    "For laplace: d; users without whom some optimal count differs by more than d are removed."
+    laplace_epsilon: str | None = None
+    "For laplace: ε' of the noise Lap(d/ε') on every count; it is not a guarantee."
+
+    def build(self) -> Counts:
+        """The mode with its own options."""
+        given = {"laplace_bound": self.laplace_bound, "laplace_epsilon": self.laplace_epsilon}
+        self._refuse(given, unless="laplace")
+        if self.counts == "exact":
+            return Exact()
+        if self.laplace_bound is None or self.laplace_epsilon is None:
+            raise OptionError(
+                "--counts laplace needs a bound d and an ε'",
+                hint="for example --laplace-bound 2 --laplace-epsilon 1",
+            )
+        return Laplace(bound=self.laplace_bound, epsilon=self.laplace_epsilon)
+
+    def _refuse(self, given: dict[str, str | None], *, unless: str) -> None:
+        stray = [name for name, value in given.items() if value is not None]
+        if stray and self.counts != unless:
+            raise OptionError(
+                f"--{stray[0].replace('_', '-')} means nothing for --counts {self.counts}",
+                hint=f"use it with --counts {unless}, or leave it out",
+            )

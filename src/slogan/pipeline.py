@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Literal
 
 import numpy as np
 
 from slogan import engines, objectives, solvers
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.engines import Counted
-from slogan.errors import AllPairsUniqueError, EmptyPlanError, OptionError, SingleUserError
+from slogan.errors import (
+    AllPairsUniqueError,
+    EmptyPlanError,
+    NothingLeftError,
+    OptionError,
+    SingleUserError,
+)
+from slogan.histogram import PairHistogram, Remainder
+from slogan.laplace import relaxed_solution, swaying_users, with_noise
+from slogan.modes import Counts, Exact, Laplace
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
 from slogan.plan import Plan, plan
@@ -18,7 +29,7 @@ from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution
 from slogan.program import gap as relative_gap
 from slogan.pseudonyms import fresh_pseudonyms
-from slogan.randomness import randomness
+from slogan.randomness import Randomness, randomness
 from slogan.release import Release
 from slogan.sampling import sample_users
 from slogan.searchlog import SearchLog, Source, read
@@ -34,6 +45,7 @@ def sanitize(
     solver: str = "auto",
     time_limit: float = 60.0,
     gap: float = 1e-4,
+    counts: Counts | None = None,
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: int | None = None,
     engine: str = "duckdb",
@@ -49,6 +61,7 @@ def sanitize(
         solver: A file of `solvers/`, or "auto".
         time_limit: Seconds the solver may take for each problem.
         gap: Relative distance from the proven bound at which the solver may stop.
+        counts: Where the counts come from: `Exact()`, or the heuristic `Laplace(bound, epsilon)`.
         pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
         seed: Makes a reproducible test run, which `verify` refuses.
         engine: A file of `engines/`.
@@ -62,7 +75,7 @@ def sanitize(
             f"a time limit of {time_limit} s and a gap of {gap} are not possible",
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
-    asked = objective or OutputSize()
+    asked, mode = objective or OutputSize(), counts or Exact()
     stages, rng = Stages(watcher), randomness(seed)
     host = engines.load(engine)(memory_limit=memory_limit)
     try:
@@ -70,23 +83,21 @@ def sanitize(
         with stages.stage("count"):
             counted = host.count(source)
         _check_shared(counted)
-        with stages.stage("constrain"):
-            constraints = privacy_constraints(counted.hist, budget)
-            fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
-            stages.note(f"{fitting:,} of {counted.hist.pairs:,} pairs fit, {entries:,} charges")
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
             report=lambda value, bound: stages.note(_so_far(value, bound)),
         )
-        with stages.stage("solve"):
-            program, solution = _solve(asked, constraints, solver, effort)
-        with stages.stage("gate"):
-            planned = plan(solution.x, constraints)
-        if planned.size == 0:
-            raise _empty(constraints)
+        task = _Task(asked, budget, solver, effort, stages)
+        if isinstance(mode, Laplace):
+            found = task.laplace(counted.hist, mode, rng)
+        else:
+            found = task.exact(counted.hist)
         with stages.stage("sample"):
-            output = sample_users(constraints.hist, planned, rng)
+            drawn = sample_users(found.constraints.hist, found.plan, rng)
+            output = replace(
+                drawn, user=found.left.users[drawn.user], pair=found.left.pairs[drawn.pair]
+            )
             names = None
             if pseudonyms == "fresh":
                 names = fresh_pseudonyms(output.users, host.id_kind(output), rng)
@@ -94,16 +105,19 @@ def sanitize(
             log=source,
             budget=budget,
             objective=asked.name,
+            mode=mode,
             parameters={
                 **_parameters(asked, solver=solver, time_limit=time_limit, gap=gap),
+                **mode.parameters(),
                 "encoding": source.encoding,
                 "on_bad_row": "skip" if source.skip_bad_rows else "error",
             },
             counted=counted,
-            constraints=constraints,
-            program=program,
-            solution=solution,
-            plan=planned,
+            removed=found.removed,
+            constraints=found.constraints,
+            program=found.program,
+            solution=found.solution,
+            plan=found.plan,
             output=output,
             pseudonyms=names,
             seed=seed,
@@ -116,17 +130,102 @@ def sanitize(
         raise
 
 
-def _solve(
-    objective: Objective, constraints: PrivacyConstraints, solver: str, effort: Effort
-) -> tuple[Program, Solution]:
-    solve = solvers.load(solver)
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """Counts that passed the gate, the question they answer, and the part of the log it was about."""
 
-    def largest() -> tuple[Plan, float]:
-        answer = solve(OutputSize().program(constraints, largest=largest), effort)
-        return plan(answer.x, constraints), answer.bound
+    left: Remainder
+    removed: Ints
+    constraints: PrivacyConstraints
+    program: Program
+    solution: Solution
+    plan: Plan
 
-    program = objective.program(constraints, largest=largest)
-    return program, solve(program, effort)
+
+@dataclass(frozen=True)
+class _Task:
+    """What is asked of a histogram, whatever the mode."""
+
+    objective: Objective
+    budget: PrivacyBudget
+    solver: str
+    effort: Effort
+    stages: Stages
+
+    def exact(self, hist: PairHistogram) -> _Found:
+        """The optimal counts for the log as it is: [Hong12, Algorithm 1]."""
+        constraints = self._constrained(hist)
+        with self.stages.stage("solve"):
+            program = self._program(constraints)
+            solution = solvers.load(self.solver)(program, self.effort)
+        with self.stages.stage("gate"):
+            planned = plan(solution.x, constraints)
+        if planned.size == 0:
+            raise _empty(constraints)
+        everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
+        return _Found(
+            left=everything,
+            removed=np.zeros(0, dtype=np.int64),
+            constraints=constraints,
+            program=program,
+            solution=solution,
+            plan=planned,
+        )
+
+    def laplace(self, hist: PairHistogram, mode: Laplace, rng: Randomness) -> _Found:
+        """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
+        whole = self._constrained(hist)
+        with self.stages.stage("solve"):
+            question = self._program(whole)
+        with self.stages.stage("leave-one-out"):
+            removed = swaying_users(
+                question,
+                mode,
+                self.effort,
+                lambda done, users: self.stages.note(f"{done:,} of {users:,} users"),
+            )
+        left = hist.without_users(removed)
+        if left.hist.pairs == 0:
+            raise NothingLeftError(
+                f"of {hist.users} users {len(removed)} move some count by more than "
+                f"{mode.bound} and are removed; the others share no pair",
+                hint="raise --laplace-bound, or pool a longer period of logs",
+            )
+        constraints = self._constrained(left.hist)
+        with self.stages.stage("solve"):
+            program = self._program(constraints)
+            solution = relaxed_solution(program, self.effort)
+        with self.stages.stage("gate"):
+            planned = plan(with_noise(solution.x, mode, rng), constraints)
+        if planned.size == 0:
+            raise NothingLeftError(
+                "no count is above 0 after the noise",
+                hint="run again, lower d/ε', or raise the budget",
+            )
+        return _Found(
+            left=left,
+            removed=removed,
+            constraints=constraints,
+            program=program,
+            solution=solution,
+            plan=planned,
+        )
+
+    def _constrained(self, hist: PairHistogram) -> PrivacyConstraints:
+        with self.stages.stage("constrain"):
+            constraints = privacy_constraints(hist, self.budget)
+            fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
+            self.stages.note(f"{fitting:,} of {hist.pairs:,} pairs fit, {entries:,} charges")
+        return constraints
+
+    def _program(self, constraints: PrivacyConstraints) -> Program:
+        solve = solvers.load(self.solver)
+
+        def largest() -> tuple[Plan, float]:
+            answer = solve(OutputSize().program(constraints, largest=largest), self.effort)
+            return plan(answer.x, constraints), answer.bound
+
+        return self.objective.program(constraints, largest=largest)
 
 
 def _so_far(value: float, bound: float) -> str:

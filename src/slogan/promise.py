@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from slogan.modes import Counts, Laplace
 from slogan.privacy import PrivacyBudget
 
 
@@ -42,6 +43,32 @@ def sampling_promise(budget: PrivacyBudget) -> Promise:
             "The text of a released query may itself name somebody.",
         ),
     )
+
+
+def laplace_promise(budget: PrivacyBudget, mode: Laplace) -> Promise:
+    """The same with noisy counts of the paper's kind, which earn no further guarantee."""
+    given = sampling_promise(budget)
+    _, *rest = given.not_guaranteed
+    return Promise(
+        name=f"{given.name}; the noise on the counts is a heuristic without an end-to-end proof",
+        guarantees=(
+            *given.guarantees,
+            f"A user without whom some optimal count differs by more than d = {mode.bound} was "
+            "removed beforehand. Who was removed is taken as given, too; none of them is shown.",
+        ),
+        not_guaranteed=(
+            f"The number of clicks of each pair got Laplace noise of scale d/ε' = {mode.bound}/"
+            f"{mode.epsilon}, as the paper's section 4.2 suggests. This is a heuristic. The "
+            f"counts are not proven to be private, and ε' = {mode.epsilon} is not a guarantee: "
+            "users are chosen for removal, and noisy counts made to fit, by looking at the log.",
+            *rest,
+        ),
+    )
+
+
+def promise_of(mode: Counts, budget: PrivacyBudget) -> Promise:
+    """What a release with such counts promises."""
+    return laplace_promise(budget, mode) if isinstance(mode, Laplace) else sampling_promise(budget)
 
 
 TEST_RUN = (

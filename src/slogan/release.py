@@ -12,14 +12,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.engines import Counted, Engine
 from slogan.errors import ReleaseExistsError, SloganError
 from slogan.manifest import Budget, Manifest, published_log, versions
+from slogan.modes import Counts, Laplace
 from slogan.plan import Plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution, Status, gap, status
-from slogan.promise import sampling_promise
+from slogan.promise import promise_of
 from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
@@ -33,8 +35,11 @@ class Release:
     log: SearchLog
     budget: PrivacyBudget
     objective: str
+    mode: Counts
     parameters: dict[str, str | int | float | None]
     counted: Counted
+    removed: Ints
+    """Users removed beforehand, by their numbers in the histogram."""
     constraints: PrivacyConstraints
     program: Program
     solution: Solution
@@ -56,11 +61,12 @@ class Release:
         """Proven: no integer solution is better.
 
         The solver's bound on support distances speaks of outputs of size |O|. If fewer clicks are
-        released, because counts were rounded down, all that is proven is that none is negative.
+        released, because counts were rounded down, or more, because of noise, all that is proven
+        is that none is negative.
         """
         targets = self.program.targets
-        fell_short = targets is not None and self.plan.size < targets.output_size
-        return 0.0 if fell_short else float(self.solution.bound)
+        of_other_size = targets is not None and self.plan.size != targets.output_size
+        return 0.0 if of_other_size else float(self.solution.bound)
 
     @property
     def status(self) -> Status:
@@ -73,6 +79,7 @@ class Release:
         hist = self.counted.hist
         return {
             "objective": self.objective,
+            "counts": self.mode.name,
             "epsilon": self.budget.epsilon_value,
             "delta": self.budget.delta_value,
             "budget_per_user": self.budget.per_user,
@@ -81,6 +88,7 @@ class Release:
             "clicks_in": self.counted.clicks,
             "shared": {"users": hist.users, "pairs": hist.pairs, "clicks": hist.clicks},
             "users_unconstrained": self.counted.users - hist.users,
+            "users_removed": len(self.removed),
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
             "clicks_out": self.output.clicks,
@@ -116,18 +124,20 @@ class Release:
         if self.pseudonyms is not None:
             table = curator / "pseudonyms.parquet"
             self.engine.write_pseudonyms(self.output, self.pseudonyms, table)
+        if isinstance(self.mode, Laplace):
+            self.engine.write_users(self.removed, curator / "removed.parquet")
         certificate = self.certificate()
         (curator / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n")
         (curator / "report.html").write_text(curator_page(manifest, certificate))
 
     def manifest(self, *, file: str, sha256: str) -> Manifest:
         """What the release says of itself in public."""
-        promise = sampling_promise(self.budget)
+        promise = promise_of(self.mode, self.budget)
         names: Literal["fresh", "keep"] = "keep" if self.pseudonyms is None else "fresh"
         return Manifest(
             slogan_version=self.slogan_version,
             method="sanitize",
-            counts="exact",
+            counts=self.mode.name,
             promise=promise.name,
             guarantees=promise.guarantees,
             not_guaranteed=promise.not_guaranteed,

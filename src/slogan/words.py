@@ -44,7 +44,7 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"each user may be charged {done['budget_per_user']:.4g}; a row of "
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
         "guaranteed given the counts, for the removal of any user in the log; "
-        "the counts themselves are not private",
+        + _of_counts(done),
         f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
         *_left_out(done),
         f"took {sum(done['seconds'].values()):.1f} s",
@@ -53,6 +53,15 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
     if done["test_run"]:
         lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
     return Group(table, Text(), Text("\n".join(lines)))
+
+
+def _of_counts(done: dict[str, Any]) -> str:
+    if done["counts"] == "exact":
+        return "the counts themselves are not private"
+    return (
+        "noise on the counts is a HEURISTIC without an end-to-end proof; "
+        f"{done['users_removed']:,} users who sway them were removed"
+    )
 
 
 def verdict(found: dict[str, Any]) -> RenderableType:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from slogan.arrays import Ints
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
@@ -62,6 +63,10 @@ class Engine(Protocol):
 
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         """Write the curator's table of real and shown user-IDs, as Parquet."""
+        ...
+
+    def write_users(self, users: Ints, target: Path) -> None:
+        """Write a curator's table of the real IDs of some users, as Parquet."""
         ...
 
     def close(self) -> None:
