@@ -121,7 +121,7 @@ class Counting:
     """Where the released counts come from."""
 
     counts: Literal["exact", "laplace"] = "exact"
-    "exact: protected given the counts. laplace: noisy counts, a heuristic WITHOUT end-to-end proof."
+    "exact: protection given the counts. laplace: noisy counts, a HEURISTIC without proof."
     laplace_bound: str | None = None
     "For laplace: d; users without whom some optimal count differs by more than d are removed."
     laplace_epsilon: str | None = None

@@ -43,8 +43,7 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"(gap {done['gap']:.2%}, {done['status']}, solver {done['solver']})",
         f"each user may be charged {done['budget_per_user']:.4g}; a row of "
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
-        "guaranteed given the counts, for the removal of any user in the log; "
-        + _of_counts(done),
+        "guaranteed given the counts, for the removal of any user in the log; " + _of_counts(done),
         f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
         *_left_out(done),
         f"took {sum(done['seconds'].values()):.1f} s",

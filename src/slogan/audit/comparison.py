@@ -174,6 +174,19 @@ def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
     return rows
 
 
+def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
+    """Take the users of a table out of the input log; how many it lists, and how many in vain."""
+    sql.execute(f"""
+        CREATE TABLE removed AS
+        SELECT "user"::VARCHAR AS "user" FROM read_parquet({literal(plain_glob(table))})""")
+    listed = _number(sql, "SELECT count(*) FROM removed")
+    known = _number(
+        sql, 'SELECT count(DISTINCT "user") FROM removed SEMI JOIN clicked USING ("user")'
+    )
+    sql.execute('DELETE FROM clicked WHERE "user" IN (SELECT "user" FROM removed)')
+    return listed, listed - known
+
+
 class Comparison:
     """Both logs in one database, as numbers of pairs, users and rows."""
 

@@ -85,9 +85,7 @@ class Optimum:
 
 
 def _model(program: Program) -> Model:
-    return model(
-        program, kept=np.arange(program.pairs), upper=program.upper.astype(np.float64)
-    )
+    return model(program, kept=np.arange(program.pairs), upper=program.upper.astype(np.float64))
 
 
 def _names(program: Program, part: Remainder, users: int, pairs: int) -> tuple[Ints, Ints]:
