@@ -132,7 +132,7 @@ def sanitize(
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
-    """Counts that passed the gate, the question they answer, and the part of the log it was about."""
+    """Counts that passed the gate, the question they answer, and what of the log it was about."""
 
     left: Remainder
     removed: Ints

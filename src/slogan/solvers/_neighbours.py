@@ -61,7 +61,7 @@ class Optimum:
         return ~self._vertex.binding[: hist.users] & (clicks == 0.0)
 
     def without_users(self, gone: Ints) -> Floats | None:
-        """Optimal counts without these users, 0 for pairs that are unique then; None if there are none."""
+        """Optimal counts without these users, 0 for pairs no longer shared; None if infeasible."""
         program, left = self._program.without_users(gone)
         if program.pairs == 0:
             return np.zeros(self._program.pairs) if program.targets is None else None
