@@ -14,7 +14,8 @@ ROOMS = """
     errors arrays privacy modes randomness registry stages
     histogram constraints program plan objectives solvers sampling dp laplace
     detection searchlog rows pseudonyms engines
-    promise manifest report release inspection pipeline
+    promise manifest report publication release synthetic capped_release inspection capped pipeline
+    synthesizing
     vocabulary population generate audit demo words options cli
 """
 FLOW = ROOMS.split()

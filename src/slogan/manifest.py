@@ -1,14 +1,19 @@
-"""The manifest: what a release says of itself in public; nothing in it depends on the log."""
+"""The manifest: what a release says of itself in public.
+
+Nothing in it depends on the log except through the mechanism.
+"""
 
 from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from slogan.searchlog import SearchLog
+from slogan.errors import LogNotFoundError
+from slogan.searchlog import SearchLog, Source, read
 
 MANIFEST_VERSION = 1
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
@@ -41,20 +46,43 @@ class PublishedLog(_Record):
     count: str | None
 
 
+class SpentStage(_Record):
+    """One look at the log: its parameters and cost as exact fractions."""
+
+    name: str
+    mechanism: str
+    parameters: dict[str, str]
+    theorem: str
+    cost: dict[str, str]
+
+
+class Spent(_Record):
+    """What the stages of a release cost, each and together."""
+
+    stages: tuple[SpentStage, ...]
+    cost: dict[str, str]
+    delta_at_epsilon: float
+    epsilon_at_delta: float
+
+
 class Manifest(_Record):
     """public/manifest.json."""
 
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
-    method: Literal["sanitize"]
-    counts: Literal["exact", "laplace"]
+    method: Literal["sanitize", "synthesize"]
+    counts: Literal["exact", "laplace", "private"]
     promise: str
     guarantees: tuple[str, ...]
     not_guaranteed: tuple[str, ...]
     budget: Budget
     parameters: dict[str, str | int | float | None]
     """The resolved configuration: what the curator chose, never what the log gave."""
-    pseudonyms: Literal["fresh", "keep"]
+    account: Spent | None = None
+    """What the stages of an end-to-end private release spent, and by which theorem."""
+    outputs: dict[str, str | int | float] | None = None
+    """What the mechanism gave beside the released log: private as the log itself."""
+    pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
     log: PublishedLog
     versions: dict[str, str]
@@ -74,6 +102,33 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         url=log.columns.url,
         count=log.columns.count,
     )
+
+
+def described(
+    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
+) -> SearchLog:
+    """A log with the format and columns that the manifest names."""
+    told = manifest.log
+    return read(
+        source,
+        format=told.format,
+        user=told.user,
+        query=told.query,
+        url=told.url,
+        count=told.count,
+        columns=None if told.header else told.columns,
+        encoding=encoding,
+        on_bad_row=on_bad_row,
+    )
+
+
+def released_file(folder: Path, manifest: Manifest) -> Path:
+    """The released log of a release folder; a name that leads elsewhere is not followed."""
+    name = manifest.log.file
+    file = folder / "public" / Path(name).name
+    if name != file.name or file.is_symlink() or not file.is_file():
+        raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
+    return file
 
 
 def versions() -> dict[str, str]:

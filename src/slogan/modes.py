@@ -55,4 +55,23 @@ class Laplace:
         return {"laplace_bound": str(self.bound), "laplace_epsilon": str(self.epsilon)}
 
 
-Counts = Exact | Laplace
+@dataclass(frozen=True, kw_only=True)
+class Private:
+    """Private statistics and rarely drawn rows of real users (Theorem R): private end to end.
+
+    Args:
+        sampling_share: The share of ε and of δ that drawing real rows may spend.
+        selector: A file of `dp/selection/`.
+    """
+
+    sampling_share: Number = "1/2"
+    selector: str = "pooled"
+
+    name: ClassVar[Literal["private"]] = "private"
+
+    def parameters(self) -> Parameters:
+        """What the curator chose."""
+        return {"sampling_share": str(self.sampling_share), "selector": self.selector}
+
+
+Counts = Exact | Laplace | Private

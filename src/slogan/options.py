@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from slogan import engines, objectives, solvers
+from slogan.dp import selection
 from slogan.errors import OptionError
-from slogan.modes import Counts, Exact, Laplace
+from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, read
@@ -102,17 +104,35 @@ class Utility:
 
     def build(self) -> Objective:
         """The objective with its own options."""
-        own = {"min_support": self.min_support, "output_size": self.output_size}
-        given = {name: value for name, value in own.items() if value is not None}
-        kind = objectives.load(self.objective)
-        unknown = given.keys() - kind.__annotations__.keys()
-        if unknown:
-            option = min(unknown).replace("_", "-")
-            raise OptionError(
-                f"--{option} means nothing for --objective {self.objective}",
-                hint="use it with --objective frequent_pairs, or leave it out",
-            )
-        return kind(**given)
+        return _objective(self.objective, self.min_support, self.output_size)
+
+
+@Parameter(name="*", group=Group("Utility"))
+@dataclass(frozen=True, kw_only=True)
+class Synthesis:
+    """What the synthetic log should keep."""
+
+    objective: Annotated[str, Parameter(help=f"One of: {', '.join(objectives.names())}.")] = (
+        "output_size"
+    )
+    output_size: int | None = None
+    "For frequent_pairs: clicks to release; as many as were counted if not given."
+    association: Annotated[
+        str | None,
+        Parameter(
+            help="What users hold together: domains (pairs of one site are of one kind), spectral "
+            "(each pair is its own), taxonomy or independent."
+        ),
+    ] = None
+    taxonomy: Path | None = None
+    "A public file, not made from the log, with lines of host or domain, tab, category."
+    selector: Annotated[str, Parameter(help=f"One of: {', '.join(selection.names())}.")] = (
+        selection.DEFAULT
+    )
+
+    def build(self) -> Objective:
+        """The objective with its own options."""
+        return _objective(self.objective, None, self.output_size)
 
 
 @Parameter(name="*", group=Group("Counts"))
@@ -120,30 +140,51 @@ class Utility:
 class Counting:
     """Where the released counts come from."""
 
-    counts: Literal["exact", "laplace"] = "exact"
-    "exact: protection given the counts. laplace: noisy counts, a HEURISTIC without proof."
+    counts: Literal["exact", "laplace", "private"] = "exact"
+    "exact: protects given the counts. laplace: a HEURISTIC without proof. private: end to end."
     laplace_bound: str | None = None
     "For laplace: d; users without whom some optimal count differs by more than d are removed."
     laplace_epsilon: str | None = None
     "For laplace: ε' of the noise Lap(d/ε') on every count; it is not a guarantee."
+    sampling_share: str | None = None
+    "For private: the share of ε and δ spent on drawing rows of real users; 1/2 if not given."
+    selector: str | None = None
+    "For private: who selects the pairs; the same choice as for synthesize."
 
     def build(self) -> Counts:
         """The mode with its own options."""
-        given = {"laplace_bound": self.laplace_bound, "laplace_epsilon": self.laplace_epsilon}
-        self._refuse(given, unless="laplace")
+        own = {
+            "laplace": {"bound": self.laplace_bound, "epsilon": self.laplace_epsilon},
+            "private": {"sampling_share": self.sampling_share, "selector": self.selector},
+        }
+        for mode, options in own.items():
+            if mode != self.counts and any(value is not None for value in options.values()):
+                raise OptionError(
+                    f"an option of --counts {mode} means nothing for --counts {self.counts}",
+                    hint=f"use it with --counts {mode}, or leave it out",
+                )
+        given = {k: v for k, v in own.get(self.counts, {}).items() if v is not None}
         if self.counts == "exact":
             return Exact()
-        if self.laplace_bound is None or self.laplace_epsilon is None:
+        if self.counts == "private":
+            return Private(**given)
+        if len(given) < 2:
             raise OptionError(
                 "--counts laplace needs a bound d and an ε'",
                 hint="for example --laplace-bound 2 --laplace-epsilon 1",
             )
-        return Laplace(bound=self.laplace_bound, epsilon=self.laplace_epsilon)
+        return Laplace(**given)
 
-    def _refuse(self, given: dict[str, str | None], *, unless: str) -> None:
-        stray = [name for name, value in given.items() if value is not None]
-        if stray and self.counts != unless:
-            raise OptionError(
-                f"--{stray[0].replace('_', '-')} means nothing for --counts {self.counts}",
-                hint=f"use it with --counts {unless}, or leave it out",
-            )
+
+def _objective(name: str, min_support: str | None, output_size: int | None) -> Objective:
+    own = {"min_support": min_support, "output_size": output_size}
+    given = {option: value for option, value in own.items() if value is not None}
+    kind = objectives.load(name)
+    unknown = given.keys() - kind.__annotations__.keys()
+    if unknown:
+        option = min(unknown).replace("_", "-")
+        raise OptionError(
+            f"--{option} means nothing for --objective {name}",
+            hint="use it with --objective frequent_pairs, or leave it out",
+        )
+    return kind(**given)

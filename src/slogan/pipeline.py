@@ -10,6 +10,8 @@ import numpy as np
 
 from slogan import engines, objectives, solvers
 from slogan.arrays import Ints
+from slogan.capped import capped
+from slogan.capped_release import CappedRelease
 from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.engines import Counted
 from slogan.errors import (
@@ -21,7 +23,7 @@ from slogan.errors import (
 )
 from slogan.histogram import PairHistogram, Remainder
 from slogan.laplace import relaxed_solution, swaying_users, with_noise
-from slogan.modes import Counts, Exact, Laplace
+from slogan.modes import Counts, Exact, Laplace, Parameters, Private
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
 from slogan.plan import Plan, plan
@@ -51,7 +53,7 @@ def sanitize(
     engine: str = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
-) -> Release:
+) -> Release | CappedRelease:
     """Publishable counts with the best utility, and a user drawn for every released click.
 
     Args:
@@ -61,7 +63,8 @@ def sanitize(
         solver: A file of `solvers/`, or "auto".
         time_limit: Seconds the solver may take for each problem.
         gap: Relative distance from the proven bound at which the solver may stop.
-        counts: Where the counts come from: `Exact()`, or the heuristic `Laplace(bound, epsilon)`.
+        counts: Where the counts come from: `Exact()`, the heuristic `Laplace(bound, epsilon)`, or
+            `Private()`, which is private end to end.
         pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
         seed: Makes a reproducible test run, which `verify` refuses.
         engine: A file of `engines/`.
@@ -76,10 +79,27 @@ def sanitize(
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
     asked, mode = objective or OutputSize(), counts or Exact()
-    stages, rng = Stages(watcher), randomness(seed)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    stages, host = Stages(watcher), engines.load(engine)(memory_limit=memory_limit)
     try:
         source = log if isinstance(log, SearchLog) else read(log)
+        parameters = {
+            **_parameters(asked, mode, solver=solver, time_limit=time_limit, gap=gap),
+            "encoding": source.encoding,
+            "on_bad_row": "skip" if source.skip_bad_rows else "error",
+        }
+        if isinstance(mode, Private):
+            return capped(
+                source,
+                host,
+                budget,
+                mode,
+                objective=asked,
+                parameters=parameters,
+                pseudonyms=pseudonyms,
+                seed=seed,
+                stages=stages,
+            )
+        rng = randomness(seed)
         with stages.stage("count"):
             counted = host.count(source)
         _check_shared(counted)
@@ -106,12 +126,7 @@ def sanitize(
             budget=budget,
             objective=asked.name,
             mode=mode,
-            parameters={
-                **_parameters(asked, solver=solver, time_limit=time_limit, gap=gap),
-                **mode.parameters(),
-                "encoding": source.encoding,
-                "on_bad_row": "skip" if source.skip_bad_rows else "error",
-            },
+            parameters=parameters,
             counted=counted,
             removed=found.removed,
             constraints=found.constraints,
@@ -246,20 +261,20 @@ def _empty(constraints: PrivacyConstraints) -> EmptyPlanError:
 
 
 def _parameters(
-    objective: Objective, *, solver: str, time_limit: float, gap: float
-) -> dict[str, str | int | float | None]:
+    objective: Objective, mode: Counts, *, solver: str, time_limit: float, gap: float
+) -> Parameters:
     """The resolved configuration: what the curator chose, never what the log gave."""
     own = {
         name: value if isinstance(value, int) else str(value)
         for name, value in vars(objective).items()
         if value is not None
     }
+    solving = {"solver": solver, "time_limit": time_limit, "gap": gap}
     return {
         "objective": objective.name,
         **own,
-        "solver": solver,
-        "time_limit": time_limit,
-        "gap": gap,
+        **({} if isinstance(mode, Private) else solving),
+        **mode.parameters(),
     }
 
 

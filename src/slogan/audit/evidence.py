@@ -1,20 +1,25 @@
-"""What the checks of a release look at: its manifest, and both logs counted side by side."""
+"""What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import duckdb
 from pydantic import ValidationError
 
 from slogan.audit.comparison import Comparison, Counted, count, remove_users
-from slogan.audit.conditions import Bounds, bounds_of
+from slogan.audit.conditions import Bounds, Check, bounds_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
-from slogan.manifest import Manifest
+from slogan.manifest import Manifest, described, released_file
 from slogan.rows import NO_CLICK
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
+
+Finding: TypeAlias = tuple[bool, str]
+"""Whether all is well, and what was seen: numbers, never a text of the log."""
 
 
 class NotPossibleError(Exception):
@@ -69,30 +74,42 @@ class Evidence:
             raise NotPossibleError(f"the manifest's budget: {cause.problem}") from cause
 
 
-def read_manifest(file: Path) -> tuple[Manifest | None, str]:
-    """The manifest, if it is one, and what to say of it."""
+Checks = Mapping[str, Callable[[Evidence], Finding]]
+
+
+def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> Check:
+    """Look at one thing."""
+    try:
+        ok, detail = check(evidence)
+    except NotPossibleError as why:
+        ok, detail = False, f"not possible: {why}"
+    return Check(name=name, ok=ok, detail=detail)
+
+
+def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
+    """The manifest, if there is a readable one."""
     try:
         found = Manifest.model_validate_json(file.read_bytes())
     except OSError:
-        return None, "public/manifest.json is missing or cannot be opened"
+        return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
         detail = (
             f"public/manifest.json is no manifest of a known version: {cause.error_count()} faults"
         )
-        return None, detail
-    return found, f"version {found.manifest_version}"
+        return None, (False, detail)
+    return found, (True, f"version {found.manifest_version}")
 
 
 def count_input(
     sql: duckdb.DuckDBPyConnection, log: SearchLog | Source, manifest: Manifest, private: Path
 ) -> Counted | str:
-    """Count the input log as the release did, or say why that is not possible."""
+    """Count the input log, or say why it cannot be read."""
     try:
         told = manifest.parameters
         found = (
             log
             if isinstance(log, SearchLog)
-            else _described(
+            else described(
                 log,
                 manifest,
                 encoding=str(told.get("encoding", "utf-8")),
@@ -115,35 +132,9 @@ def count_input(
 def count_released(
     sql: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, private: Path
 ) -> Counted | str:
-    """Count the released log, or say why that is not possible."""
+    """Count the released log, or say why it cannot be read."""
     try:
-        log = _described(released_file(folder, manifest), manifest)
+        log = described(released_file(folder, manifest), manifest)
         return count(sql, log, private, into="shown", ignored="")
     except (InputError, OSError):
         return "the released log cannot be read with the format and columns of the manifest"
-
-
-def released_file(folder: Path, manifest: Manifest) -> Path:
-    """The file in public/ that the manifest names."""
-    name = manifest.log.file
-    file = folder / "public" / Path(name).name
-    if name != file.name or file.is_symlink() or not file.is_file():
-        raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
-    return file
-
-
-def _described(
-    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
-) -> SearchLog:
-    told = manifest.log
-    return read(
-        source,
-        format=told.format,
-        user=told.user,
-        query=told.query,
-        url=told.url,
-        count=told.count,
-        columns=None if told.header else told.columns,
-        encoding=encoding,
-        on_bad_row=on_bad_row,
-    )

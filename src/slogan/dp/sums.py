@@ -18,7 +18,6 @@ from slogan.dp.noise import floored_gaussian
 from slogan.randomness import Randomness
 
 BITS = GRID.denominator.bit_length() - 1
-LARGEST_DIVISOR = 2**53
 _STEP = 9  # a remainder below 2^53, shifted by so many bits, still fits
 
 
@@ -32,7 +31,7 @@ class NoisySums:
     @property
     def values(self) -> Floats:
         """The sums in their own unit. They are private already: floating point does no harm."""
-        return self.steps * float(GRID)
+        return self.steps.astype(np.float64) * float(GRID)
 
 
 def noisy_sums(
@@ -56,7 +55,7 @@ def noisy_sums(
 def quotients(above: Ints, below: Ints, *, bits: int) -> Ints:
     """⌊above · 2^bits / below⌋ in 64 bits, by long division.
 
-    Needs 0 ≤ above < 2^62 and 0 < below < 2^53, and a result below 2^62.
+    Needs 0 ≤ above < 2^62 and 0 < below ≤ 2^53, and a result below 2^62.
     """
     found, rest = np.divmod(above, below)
     while bits:

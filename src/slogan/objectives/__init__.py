@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.plan import Plan
 from slogan.program import Program
@@ -22,6 +23,28 @@ class Objective(Protocol):
 
     def program(self, constraints: PrivacyConstraints, *, largest: Largest) -> Program:
         """Ask for the counts with the best utility under these constraints."""
+        ...
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        """The best counts where no user is charged: private counts as they are, or changed a bit.
+
+        Args:
+            counts: Private counts, rounded, of the pairs that may be released.
+            query: The query of each pair, as a number.
+        """
+        ...
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        """How often each pair should be drawn, where no user shows more than `cap` clicks.
+
+        All of it is computed from private statistics, so it may be anything.
+
+        Args:
+            counts: Private counts c̃ ≥ 1 of the pairs that may be released.
+            query: The query of each pair, as a number.
+            cap: B, the most clicks that any user is expected to show.
+            users: About how many users hold one of the pairs: no more than B·users are shown.
+        """
         ...
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
 from slogan.program import Program
@@ -22,6 +25,25 @@ class Diversity:
     def program(self, constraints: PrivacyConstraints, *, largest: Largest) -> Program:
         del largest
         return Program(constraints=constraints, most=1)
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        del query
+        return np.maximum(counts, 1)
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # The most different pairs, Σ 1 − e^−x, are expected where all are drawn alike.
+        del query
+        return filled(cap * counts, cap * users)
+
+
+def filled(most: Floats, total: float) -> Floats:
+    """The same amount for each, but none above its `most`, so that they sum to the total."""
+    ascending = np.sort(most)
+    left = total - (np.cumsum(ascending) - ascending)
+    # the level at which the first n are full and the others share what is left
+    level = left / np.arange(len(most), 0, -1)
+    short = np.flatnonzero(level <= ascending)
+    return np.minimum(most, level[short[0]]) if len(short) else most
 
 
 OBJECTIVE = Diversity

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.errors import EmptyPlanError, OptionError, OutputSizeError
 from slogan.histogram import PairHistogram
@@ -61,6 +61,19 @@ class FrequentPairs:
             ),
         )
 
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        # Where every support can be kept, those of frequent pairs are, whatever is called frequent.
+        del query
+        size = self.output_size
+        return counts if size is None or not counts.any() else _apportioned(counts, size)
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # In proportion to the counts every support is kept. Heavy users reach the cap before the
+        # others do, which bends supports, so half of the size possible is asked for, no more.
+        del query
+        size = float(self.output_size or cap * users / 2)
+        return size * counts / counts.sum()
+
 
 def frequent_pairs(hist: PairHistogram, min_support: Fraction) -> Ints:
     """The pairs with c_ij / |D| ≥ s, compared exactly."""
@@ -78,6 +91,16 @@ def _lowered_to(size: int, counts: Ints, frequent: Ints, support: np.ndarray) ->
         excess = int(lowered.sum()) - size
         lowered -= np.clip(excess - (np.cumsum(spare) - spare), 0, spare)
     return lowered
+
+
+def _apportioned(counts: Ints, size: int) -> Ints:
+    """Counts in the same proportions that sum to `size`: floors, then the largest remainders."""
+    exactly = counts.astype(object) * size
+    total = int(counts.sum())
+    floor = (exactly // total).astype(np.int64)
+    rest = (exactly % total).astype(np.int64)
+    floor[np.argsort(-rest, kind="stable")[: size - int(floor.sum())]] += 1
+    return floor
 
 
 OBJECTIVE = FrequentPairs

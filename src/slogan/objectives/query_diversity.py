@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
+from slogan.objectives.diversity import filled
 from slogan.program import Program
 
 
@@ -26,6 +30,21 @@ class QueryDiversity:
             most=1,
             at_most_one=constraints.hist.query,
         )
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        heaviest = np.lexsort((-counts, query))
+        first = heaviest[np.flatnonzero(np.diff(query[heaviest], prepend=-1))]
+        kept = counts.copy()
+        kept[first] = np.maximum(counts[first], 1)
+        return kept
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # One pair of each query, its heaviest; these are drawn alike.
+        heaviest = np.lexsort((-counts, query))
+        first = heaviest[np.flatnonzero(np.diff(query[heaviest], prepend=-1))]
+        expected = np.zeros_like(counts)
+        expected[first] = filled(cap * counts[first], cap * users)
+        return expected
 
 
 OBJECTIVE = QueryDiversity
