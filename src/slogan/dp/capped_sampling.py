@@ -102,7 +102,7 @@ def expected_exposed(hist: PairHistogram, pairs: Ints, weight: Ints, *, cap: Fra
 
 
 def _row_at(point: Ints, last: Ints, begin: Ints, end: Ints) -> Ints:
-    """For each point the row from `begin` to `end` whose part of the line holds it, by bisection."""
+    """For each point the row, from `begin` to `end`, whose part of the line holds it."""
     low, high = begin.copy(), end.copy()
     while (low < high).any():
         middle = (low + high) // 2

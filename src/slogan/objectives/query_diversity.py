@@ -9,7 +9,7 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
-from slogan.objectives.diversity import filled
+from slogan.objectives.diversity import drawn_alike
 from slogan.program import Program
 
 
@@ -43,7 +43,7 @@ class QueryDiversity:
         heaviest = np.lexsort((-counts, query))
         first = heaviest[np.flatnonzero(np.diff(query[heaviest], prepend=-1))]
         expected = np.zeros_like(counts)
-        expected[first] = filled(cap * counts[first], cap * users)
+        expected[first] = drawn_alike(counts[first], cap=cap, users=users)
         return expected
 
 

@@ -41,9 +41,7 @@ def level(scale: Fraction, delta: Fraction) -> int:
     """
     ratio = enclosures.exp(enclose(-1 / scale))
     both = enclosures.Enclosure(ratio.low + 1, ratio.high + 1)
-    power = enclosures.subtract(
-        enclosures.log(enclose(MOST / delta)), enclosures.log(both)
-    )
+    power = enclosures.subtract(enclosures.log(enclose(MOST / delta)), enclosures.log(both))
     return max(1, math.ceil(Fraction(UP.multiply(power.high, enclose(scale).high))))
 
 

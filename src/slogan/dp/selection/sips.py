@@ -35,8 +35,6 @@ def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Sel
         weight = spread(chosen, halvings)
         noisy = weight[held] + floored_gaussian(len(held), rng, variance=square, grid=GRID)
         halvings[held[noisy > level]] = CLOSED
-        stage = Gaussian(
-            name=f"selection {number}", norm_squared=1, variance=square, slack=slack
-        )
+        stage = Gaussian(name=f"selection {number}", norm_squared=1, variance=square, slack=slack)
         stages.append(stage)
     return Selected(pairs=np.flatnonzero(halvings == CLOSED), stages=tuple(stages))
