@@ -16,7 +16,7 @@ from slogan.publication import Publication
 
 @dataclass(frozen=True, kw_only=True)
 class CappedRelease(Publication):
-    """A log of real rows (Theorem R), ready to be looked at and saved. Close it to forget the log."""
+    """A log of real rows (Theorem R), ready to be saved. Close it to forget the log."""
 
     objective: str
     division: Division

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from slogan.audit import capped, sampled, synthesized
 from slogan.audit import folder as folder_checks
-from slogan.audit import sampled, synthesized
 from slogan.audit.comparison import private_database
 from slogan.audit.conditions import Check, Verdict, bounds_of
 from slogan.audit.evidence import (
@@ -25,6 +25,7 @@ __all__ = ["Check", "Verdict", "verify"]
 _CHECKS: dict[tuple[str, str], Checks] = {
     ("sanitize", "exact"): {**folder_checks.CHECKS, **sampled.CHECKS},
     ("sanitize", "laplace"): {**folder_checks.CHECKS, **sampled.WITHOUT_REMOVED},
+    ("sanitize", "private"): {**folder_checks.CHECKS, **capped.CHECKS},
     ("synthesize", "private"): {**folder_checks.CHECKS, **synthesized.CHECKS},
 }
 _UNKNOWN: Checks = {"mode": lambda _: (False, "no release is made in this way")}

@@ -200,6 +200,7 @@ class Comparison:
         self.unknown_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 0")
         self.users = _number(sql, "SELECT count(*) FROM people")
         self.rows = _number(sql, "SELECT count(*) FROM shown")
+        self.clicks = _number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
 
     def strangers(self, shown: str = "shown") -> int:
         """Released combinations of user and pair that are not in the input log."""

@@ -15,7 +15,8 @@ def _no_unique_pair(evidence: Evidence) -> Finding:
     return found.unique_pairs == 0, f"{detail} of the input log"
 
 
-def _users_from_log(evidence: Evidence) -> Finding:
+def users_from_log(evidence: Evidence) -> Finding:
+    """Whether every row shown is a row of a user of the input log."""
     found = evidence.compared
     if evidence.manifest.pseudonyms == "keep":
         strangers = found.strangers()
@@ -60,7 +61,7 @@ def _removed_users(evidence: Evidence) -> Finding:
 
 CHECKS: Checks = {
     "no_unique_pair": _no_unique_pair,
-    "users_from_log": _users_from_log,
+    "users_from_log": users_from_log,
     "condition_2": _condition_2,
     "condition_3": _condition_3,
 }

@@ -93,6 +93,12 @@ def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
     return base if program.targets is None else _with_targets(base, program, kept)
 
 
+def relaxation(program: Program) -> Model:
+    """The program without integrality, over all shared pairs, none pruned [Hong12, 5.1]."""
+    most = np.inf if program.most is None else float(program.most)
+    return model(program, kept=np.arange(program.pairs), upper=np.full(program.pairs, most))
+
+
 def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
     """Add Σx = |O| and, for each frequent pair, y ≥ |x − |O|·support| to be minimised.
 

@@ -10,11 +10,11 @@ from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import Remainder
 from slogan.program import Program
 from slogan.solvers import Effort
-from slogan.solvers._highs import AT_LOWER, BASIC, Basis, Model, Statuses, Vertex, model, vertex
+from slogan.solvers._highs import AT_LOWER, BASIC, Basis, Statuses, Vertex, relaxation, vertex
 
 
 class Optimum:
-    """An optimal vertex x* of the linear relaxation, within the bounds u_ij of integer counts.
+    """An optimal vertex x* of the linear relaxation, which the paper calls the optimal counts.
 
     Optimal counts are seldom unique. Those of a neighbouring log are what the simplex method finds
     from the basis of x*, so that they differ from x* no more than they have to, as far as it sees.
@@ -22,7 +22,7 @@ class Optimum:
 
     def __init__(self, program: Program, effort: Effort) -> None:
         self._program, self._effort = program, effort
-        self._found = vertex(_model(program), effort)
+        self._found = vertex(relaxation(program), effort)
 
     @property
     def exists(self) -> bool:
@@ -65,7 +65,7 @@ class Optimum:
         program, left = self._program.without_users(gone)
         if program.pairs == 0:
             return np.zeros(self._program.pairs) if program.targets is None else None
-        found = vertex(_model(program), self._effort, begin=self._basis(program, left))
+        found = vertex(relaxation(program), self._effort, begin=self._basis(program, left))
         if found is None:
             return None
         x = np.zeros(self._program.pairs)
@@ -82,10 +82,6 @@ class Optimum:
             columns=_looked_up(wanted_columns, columns, known.columns, AT_LOWER),
             rows=_looked_up(wanted_rows, rows, known.rows, BASIC),
         )
-
-
-def _model(program: Program) -> Model:
-    return model(program, kept=np.arange(program.pairs), upper=program.upper.astype(np.float64))
 
 
 def _names(program: Program, part: Remainder, users: int, pairs: int) -> tuple[Ints, Ints]:
