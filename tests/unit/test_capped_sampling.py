@@ -60,14 +60,14 @@ class Script:
         return frozenset(rows)
 
 
-def law(script, table):
+def law(script, table, rates=(CAP, CAP)):
     """Coefficients of e^(−mB) in the probability of each output, over at most so many points each.
 
     Everything the code can draw is drawn: every number of points and every place of each.
     """
     found = defaultdict(Fraction)
     for numbers in itertools.product(range(MOST_POINTS + 1), repeat=len(table)):
-        chance = math.prod(CAP**n / math.factorial(n) for n in numbers)
+        chance = math.prod(r**n / math.factorial(n) for r, n in zip(rates, numbers, strict=True))
         script.run(table, numbers, np.zeros(sum(numbers)))
         places = [range(bound) for bound in script.bounds]
         each = chance / math.prod(len(place) for place in places)
@@ -99,39 +99,33 @@ def test_an_output_is_at_most_e_to_the_b_times_as_likely_without_a_user(laws):
             assert coefficient / idle <= whole[output]
 
 
-def excess(whole, neighbour, users):
+def excess(whole, neighbour, rates=(CAP, CAP)):
     """max over events Y of P_D(Y) − P_D'(Y), and what the truncation may hide."""
-    unit = math.exp(-users * CAP)
+    unit, other = math.exp(-sum(rates)), math.exp(-2 * CAP)
     outputs = whole.keys() | neighbour.keys()
     hidden = 1 - unit * float(sum(whole.values()))
-    return sum(max(0.0, unit * float(whole[o] - neighbour[o])) for o in outputs), hidden
+    more = (unit * float(whole[o]) - other * float(neighbour[o]) for o in outputs)
+    return sum(max(0.0, m) for m in more), hidden
 
 
 def test_an_event_is_at_most_1_minus_e_to_the_minus_b_likelier_with_a_user(laws):
     whole, neighbours = laws
     allowed = -math.expm1(-CAP)
     for neighbour in neighbours:
-        found, hidden = excess(whole, neighbour, users=2)
+        found, hidden = excess(whole, neighbour)
         assert found <= allowed + hidden
     # Removing the user at the cap uses all of it: the bound is tight, and the test can fail.
-    found, hidden = excess(whole, neighbours[0], users=2)
+    found, hidden = excess(whole, neighbours[0])
     assert found > allowed - 3 * hidden
 
 
-def test_without_the_cap_the_same_test_fails(laws):
-    """User 0 holds 5 of 3: drawn at rate 5/3·B it would be seen too often."""
-    whole, neighbours = laws
-    rate = CAP * 5 / SMALL
-    uncapped = defaultdict(Fraction)
-    for output, coefficient in neighbours[0].items():
-        for n in range(4):
-            label = output | {("user 0", n)} if n else output
-            uncapped[label] += coefficient * rate**n / math.factorial(n)
-    unit = math.exp(-CAP - rate)
-    idle = sum(CAP**n / math.factorial(n) for n in range(MOST_POINTS + 1))
-    seen = sum(c for o, c in uncapped.items() if any(name == "user 0" for name, *_ in o))
+def test_without_the_cap_the_same_test_fails(laws, monkeypatch):
+    """User 0's weighted clicks make 5 where FULL is 3: uncapped, it has points at rate 5/3·B."""
+    rates = (CAP * 5 / SMALL, CAP)
+    uncapped = law(Script(monkeypatch), LOG, rates)
+    found, hidden = excess(uncapped, laws[1][0], rates)
 
-    assert unit * float(seen / idle) > -math.expm1(-CAP) + 0.05
+    assert found > -math.expm1(-CAP) + hidden
 
 
 def test_points_meet_clicks_in_proportion_to_weights_and_clicks(monkeypatch):
