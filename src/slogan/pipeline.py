@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Literal
 
-import numpy as np
-
-from slogan import engines, objectives, solvers
-from slogan.arrays import Ints
+from slogan import engines, objectives
 from slogan.capped import capped
 from slogan.capped_release import CappedRelease
-from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.engines import Counted
-from slogan.errors import (
-    AllPairsUniqueError,
-    EmptyPlanError,
-    NothingLeftError,
-    OptionError,
-    SingleUserError,
-)
-from slogan.histogram import PairHistogram, Remainder
-from slogan.laplace import relaxed_solution, swaying_users, with_noise
+from slogan.errors import AllPairsUniqueError, OptionError, SingleUserError
 from slogan.modes import Counts, Exact, Laplace, Parameters, Private
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
-from slogan.plan import Plan, plan
+from slogan.planning import Planning
 from slogan.privacy import PrivacyBudget
-from slogan.program import Program, Solution
 from slogan.program import gap as relative_gap
 from slogan.pseudonyms import fresh_pseudonyms
-from slogan.randomness import Randomness, randomness
+from slogan.randomness import randomness
 from slogan.release import Release
 from slogan.sampling import sample_users
 from slogan.searchlog import SearchLog, Source, read
@@ -108,11 +95,11 @@ def sanitize(
             gap=gap,
             report=lambda value, bound: stages.note(_so_far(value, bound)),
         )
-        task = _Task(asked, budget, solver, effort, stages)
+        planning = Planning(asked, budget, solver, effort, stages)
         if isinstance(mode, Laplace):
-            found = task.laplace(counted.hist, mode, rng)
+            found = planning.laplace(counted.hist, mode, rng)
         else:
-            found = task.exact(counted.hist)
+            found = planning.exact(counted.hist)
         with stages.stage("sample"):
             drawn = sample_users(found.constraints.hist, found.plan, rng)
             output = replace(
@@ -145,104 +132,6 @@ def sanitize(
         raise
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Found:
-    """Counts that passed the gate, the question they answer, and what of the log it was about."""
-
-    left: Remainder
-    removed: Ints
-    constraints: PrivacyConstraints
-    program: Program
-    solution: Solution
-    plan: Plan
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What is asked of a histogram, whatever the mode."""
-
-    objective: Objective
-    budget: PrivacyBudget
-    solver: str
-    effort: Effort
-    stages: Stages
-
-    def exact(self, hist: PairHistogram) -> _Found:
-        """The optimal counts for the log as it is: [Hong12, Algorithm 1]."""
-        constraints = self._constrained(hist)
-        with self.stages.stage("solve"):
-            program = self._program(constraints)
-            solution = solvers.load(self.solver)(program, self.effort)
-        with self.stages.stage("gate"):
-            planned = plan(solution.x, constraints)
-        if planned.size == 0:
-            raise _empty(constraints)
-        everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
-        return _Found(
-            left=everything,
-            removed=np.zeros(0, dtype=np.int64),
-            constraints=constraints,
-            program=program,
-            solution=solution,
-            plan=planned,
-        )
-
-    def laplace(self, hist: PairHistogram, mode: Laplace, rng: Randomness) -> _Found:
-        """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
-        whole = self._constrained(hist)
-        with self.stages.stage("solve"):
-            question = self._program(whole)
-        with self.stages.stage("leave-one-out"):
-            removed = swaying_users(
-                question,
-                mode,
-                self.effort,
-                lambda done, users: self.stages.note(f"{done:,} of {users:,} users"),
-            )
-        left = hist.without_users(removed)
-        if left.hist.pairs == 0:
-            raise NothingLeftError(
-                f"of {hist.users} users {len(removed)} move some count by more than "
-                f"{mode.bound} and are removed; the others share no pair",
-                hint="raise --laplace-bound, or pool a longer period of logs",
-            )
-        constraints = self._constrained(left.hist)
-        with self.stages.stage("solve"):
-            program = self._program(constraints)
-            solution = relaxed_solution(program, self.effort)
-        with self.stages.stage("gate"):
-            planned = plan(with_noise(solution.x, mode, rng), constraints)
-        if planned.size == 0:
-            raise NothingLeftError(
-                "no count is above 0 after the noise",
-                hint="run again, lower d/ε', or raise the budget",
-            )
-        return _Found(
-            left=left,
-            removed=removed,
-            constraints=constraints,
-            program=program,
-            solution=solution,
-            plan=planned,
-        )
-
-    def _constrained(self, hist: PairHistogram) -> PrivacyConstraints:
-        with self.stages.stage("constrain"):
-            constraints = privacy_constraints(hist, self.budget)
-            fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
-            self.stages.note(f"{fitting:,} of {hist.pairs:,} pairs fit, {entries:,} charges")
-        return constraints
-
-    def _program(self, constraints: PrivacyConstraints) -> Program:
-        solve = solvers.load(self.solver)
-
-        def largest() -> tuple[Plan, float]:
-            answer = solve(OutputSize().program(constraints, largest=largest), self.effort)
-            return plan(answer.x, constraints), answer.bound
-
-        return self.objective.program(constraints, largest=largest)
-
-
 def _so_far(value: float, bound: float) -> str:
     reached = f"value {value:,.6g}, bound {bound:,.6g}"
     return f"{reached}, gap {100 * relative_gap(value=value, bound=bound):.1f} %"
@@ -253,11 +142,6 @@ def _check_shared(counted: Counted) -> None:
         raise SingleUserError
     if counted.hist.pairs == 0:
         raise AllPairsUniqueError(users=counted.users, pairs=counted.pairs)
-
-
-def _empty(constraints: PrivacyConstraints) -> EmptyPlanError:
-    cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
-    return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
 
 
 def _parameters(
