@@ -8,9 +8,9 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from slogan.errors import LogNotFoundError
 from slogan.searchlog import SearchLog, Source, read
@@ -65,6 +65,25 @@ class Spent(_Record):
     epsilon_at_delta: float
 
 
+class Outputs(_Record):
+    """What the mechanism gave beside a synthetic log: private as the log itself."""
+
+    coverage: float
+    association: str
+    association_rank: int
+    users: int
+
+
+class CappedOutputs(_Record):
+    """What the mechanism gave beside a log of rarely drawn real rows: private as the log itself."""
+
+    pairs_selected: int
+    users: int
+
+
+_OUTPUTS = {("synthesize", "private"): Outputs, ("sanitize", "private"): CappedOutputs}
+
+
 class Manifest(_Record):
     """public/manifest.json."""
 
@@ -80,12 +99,22 @@ class Manifest(_Record):
     """The resolved configuration: what the curator chose, never what the log gave."""
     account: Spent | None = None
     """What the stages of an end-to-end private release spent, and by which theorem."""
-    outputs: dict[str, str | int | float] | None = None
-    """What the mechanism gave beside the released log: private as the log itself."""
+    outputs: Outputs | CappedOutputs | None = None
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
     log: PublishedLog
     versions: dict[str, str]
+
+    @model_validator(mode="after")
+    def _private_releases_have_an_account(self) -> Self:
+        kind = _OUTPUTS.get((self.method, self.counts))
+        if self.method == "synthesize" and kind is None:
+            raise ValueError("the counts of a synthetic log are private")
+        if (self.account is None) != (kind is None):
+            raise ValueError("a private release comes with its account, and no other does")
+        if type(self.outputs) is not (kind or type(None)):
+            raise ValueError("the outputs are those of another kind of release")
+        return self
 
 
 def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:

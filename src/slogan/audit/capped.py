@@ -12,8 +12,8 @@ from slogan.audit.spending import account, cost, part, shown_at_most, spent_on
 from slogan.manifest import SpentStage
 
 _SHARES = {"selection": Fraction(7, 10), "counts": Fraction(1, 4), "sizes": Fraction(1, 20)}
-_NORM_SQUARED = {"counts": 4**2, "sizes": 1}
-_CONSTANTS = {"counts_norm": 4, "counts_most_clicks": 2**15, "sizes_largest": 30}
+_NORM_SQUARED = {"counts": 6**2, "sizes": 1}
+_CONSTANTS = {"counts_norm": 6, "counts_most_clicks": 2**15, "sizes_largest": 30}
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
 

@@ -13,12 +13,12 @@ from slogan.audit.spending import account, cost, part, spent_on
 
 _SHARES = {"selection": 50, "counts": 20, "association": 23, "sizes": 5, "coverage": 2}
 """In parts of 100, where association is looked at."""
-_NORM_SQUARED = {"counts": 4**2, "sizes": 1, "coverage": 150**2, "association": 1}
+_NORM_SQUARED = {"counts": 6**2, "sizes": 1, "coverage": 75**2, "association": 1}
 _CONSTANTS = {
-    "counts_norm": 4,
+    "counts_norm": 6,
     "counts_most_clicks": 2**15,
     "sizes_largest": 30,
-    "coverage_most_clicks": 150,
+    "coverage_most_clicks": 75,
     "association_head": 600,
     "association_most_categories": 800,
 }
@@ -74,22 +74,24 @@ def _noise(evidence: Evidence) -> Finding:
         raise NotPossibleError("the manifest lists no stage of counts")
     rows = evidence.compared.clipped(_CONSTANTS["counts_norm"], _CONSTANTS["counts_most_clicks"])
     n, variance = len(rows), float(part(stage, "variance"))
+    if not n:
+        return False, "no released pair is in the input log"
     found = math.fsum((released - clipped) ** 2 for released, clipped in rows) / variance
     # counts that noise made negative are not released, so a little less is seen than was drawn
     low = min(float(chdtri(n, 1 - _CHANCE)), n / 2)
     high = max(float(chdtri(n, _CHANCE)), 1.5 * n)
-    detail = f"{n} counts have {found / max(n, 1):.3f} times the variance of the noise claimed"
+    detail = f"{n} counts have {found / n:.3f} times the variance of the noise claimed"
     return low <= found <= high, f"{detail} (accepted: {low / n:.3f} to {high / n:.3f})"
 
 
 def _synthetic_users(evidence: Evidence) -> Finding:
     users, real, plain, largest = evidence.compared.shown_ids()
-    told = (evidence.manifest.outputs or {}).get("users")
+    outputs = evidence.manifest.outputs
     by_chance = users * evidence.compared.users / max(1, min(largest, _LARGEST_ID))
     most = by_chance + 7 * math.sqrt(by_chance) + 7
     detail = f"{users} synthetic users, {real} with an ID of the input log, where chance explains "
     detail += f"up to {most:.0f}; {users - plain} IDs are neither digits nor UUIDs"
-    as_told = isinstance(told, int) and users <= told
+    as_told = outputs is not None and users <= outputs.users
     if not as_told:
         detail += "; more users than the manifest says"
     return real <= most and plain == users and as_told, detail
