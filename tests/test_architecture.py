@@ -11,10 +11,11 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy randomness registry stages
-    histogram constraints program plan objectives solvers sampling dp
+    errors arrays privacy modes randomness registry stages
+    histogram constraints program plan objectives solvers sampling dp laplace planning
     detection searchlog rows pseudonyms engines
-    promise manifest report publication release synthetic inspection pipeline synthesizing
+    promise manifest report publication release synthetic capped_release inspection capped pipeline
+    synthesizing
     vocabulary population generate audit demo words options cli
 """
 FLOW = ROOMS.split()

@@ -3,9 +3,11 @@
 from importlib.metadata import version
 
 from slogan.audit.certificate import verify
+from slogan.capped_release import CappedRelease
 from slogan.errors import SloganError
 from slogan.generate import generate
 from slogan.inspection import inspect
+from slogan.modes import Exact, Laplace, Private
 from slogan.objectives.diversity import Diversity
 from slogan.objectives.frequent_pairs import FrequentPairs
 from slogan.objectives.output_size import OutputSize
@@ -20,10 +22,14 @@ from slogan.synthetic import SyntheticRelease
 __version__ = version("slogan")
 
 __all__ = [
+    "CappedRelease",
     "Diversity",
+    "Exact",
     "FrequentPairs",
+    "Laplace",
     "OutputSize",
     "PrivacyBudget",
+    "Private",
     "QueryDiversity",
     "Release",
     "SearchLog",

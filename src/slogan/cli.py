@@ -22,7 +22,7 @@ from slogan.errors import ConfigError, OptionError, ReleaseExistsError, Verifica
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
-from slogan.options import Budgeting, Reading, Synthesis, Utility
+from slogan.options import Budgeting, Counting, Reading, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.stages import Watcher, silent
 from slogan.synthesizing import synthesize as synthesize_log
@@ -110,6 +110,7 @@ def sanitize(
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The release folder.")],
     budgeting: Budgeting = Budgeting(),
     utility: Utility = Utility(),
+    counting: Counting = Counting(),
     reading: Reading = Reading(),
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: Seed = None,
@@ -125,7 +126,7 @@ def sanitize(
     pseudonyms
         Fresh random user-IDs, or the log's own.
     """
-    budget, objective = budgeting.budget(), utility.build()
+    budget, objective, counts = budgeting.budget(), utility.build(), counting.build()
     with _watching() as watch:
         release = sanitize_log(
             reading.log(log),
@@ -134,6 +135,7 @@ def sanitize(
             solver=utility.solver,
             time_limit=utility.time_limit,
             gap=utility.gap,
+            counts=counts,
             pseudonyms=pseudonyms,
             seed=seed,
             engine=reading.engine,

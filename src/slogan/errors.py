@@ -148,6 +148,10 @@ class EmptyPlanError(NothingToReleaseError):
         self.limit, self.cheapest = limit, cheapest
 
 
+class NothingLeftError(NothingToReleaseError):
+    """Removing users, or noise, left no click to release."""
+
+
 class TooFewUsersError(NothingToReleaseError):
     """No pair is held by enough users for an end-to-end private release."""
 

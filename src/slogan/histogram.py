@@ -115,6 +115,28 @@ class PairHistogram:
             query=self.query,
         )
 
+    def without_users(self, gone: Ints) -> Remainder:
+        """What is left without these users: shared pairs only, and only users who hold one."""
+        staying = np.ones(self.users, dtype=np.bool_)
+        staying[gone] = False
+        rows = staying[self.user]
+        shared = np.bincount(self.pair[rows], minlength=self.pairs) >= 2
+        rows &= shared[self.pair]
+        seen = np.bincount(self.user[rows], minlength=self.users) > 0
+        hist = PairHistogram(
+            user=(np.cumsum(seen) - 1)[self.user[rows]],
+            pair=(np.cumsum(shared) - 1)[self.pair[rows]],
+            count=self.count[rows],
+            users=int(seen.sum()),
+            pairs=int(shared.sum()),
+            query=self.query[shared],
+        )
+        return Remainder(
+            hist=hist,
+            users=np.flatnonzero(seen).astype(np.int64),
+            pairs=np.flatnonzero(shared).astype(np.int64),
+        )
+
     def _of_pairs(self, kept: np.ndarray) -> PairHistogram:
         rows = kept[self.pair]
         seen = np.bincount(self.user[rows], minlength=self.users) > 0
@@ -128,3 +150,12 @@ class PairHistogram:
             pairs=int(kept.sum()),
             query=self.query[kept],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remainder:
+    """What is left of a histogram, numbered anew, and the numbers its users and pairs had."""
+
+    hist: PairHistogram
+    users: Ints
+    pairs: Ints

@@ -74,13 +74,23 @@ class Outputs(_Record):
     users: int
 
 
+class CappedOutputs(_Record):
+    """What the mechanism gave beside a log of rarely drawn real rows: private as the log itself."""
+
+    pairs_selected: int
+    users: int
+
+
+_OUTPUTS = {("synthesize", "private"): Outputs, ("sanitize", "private"): CappedOutputs}
+
+
 class Manifest(_Record):
     """public/manifest.json."""
 
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
     method: Literal["sanitize", "synthesize"]
-    counts: Literal["exact", "private"]
+    counts: Literal["exact", "laplace", "private"]
     promise: str
     guarantees: tuple[str, ...]
     not_guaranteed: tuple[str, ...]
@@ -89,16 +99,21 @@ class Manifest(_Record):
     """The resolved configuration: what the curator chose, never what the log gave."""
     account: Spent | None = None
     """What the stages of an end-to-end private release spent, and by which theorem."""
-    outputs: Outputs | None = None
+    outputs: Outputs | CappedOutputs | None = None
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
     log: PublishedLog
     versions: dict[str, str]
 
     @model_validator(mode="after")
-    def _synthetic_logs_have_an_account(self) -> Self:
-        if self.method == "synthesize" and (self.account is None or self.outputs is None):
-            raise ValueError("a synthetic log comes with its account and its outputs")
+    def _private_releases_have_an_account(self) -> Self:
+        kind = _OUTPUTS.get((self.method, self.counts))
+        if self.method == "synthesize" and kind is None:
+            raise ValueError("the counts of a synthetic log are private")
+        if (self.account is None) != (kind is None):
+            raise ValueError("a private release comes with its account, and no other does")
+        if type(self.outputs) is not (kind or type(None)):
+            raise ValueError("the outputs are those of another kind of release")
         return self
 
 

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 from slogan import engines, objectives, solvers
 from slogan.dp import selection
 from slogan.errors import OptionError
+from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, read
@@ -132,6 +133,47 @@ class Synthesis:
     def build(self) -> Objective:
         """The objective with its own options."""
         return _objective(self.objective, None, self.output_size)
+
+
+@Parameter(name="*", group=Group("Counts"))
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """Where the released counts come from."""
+
+    counts: Literal["exact", "laplace", "private"] = "exact"
+    "exact: protects given the counts. laplace: a HEURISTIC without proof. private: end to end."
+    laplace_bound: str | None = None
+    "For laplace: d; users without whom some optimal count differs by more than d are removed."
+    laplace_epsilon: str | None = None
+    "For laplace: ε' of the noise Lap(d/ε') on every count; it is not a guarantee."
+    sampling_share: str | None = None
+    "For private: the share of ε and δ spent on drawing rows of real users; 1/2 if not given."
+    selector: str | None = None
+    "For private: who selects the pairs; the same choice as for synthesize."
+
+    def build(self) -> Counts:
+        """The mode with its own options."""
+        own = {
+            "laplace": {"bound": self.laplace_bound, "epsilon": self.laplace_epsilon},
+            "private": {"sampling_share": self.sampling_share, "selector": self.selector},
+        }
+        for mode, options in own.items():
+            if mode != self.counts and any(value is not None for value in options.values()):
+                raise OptionError(
+                    f"an option of --counts {mode} means nothing for --counts {self.counts}",
+                    hint=f"use it with --counts {mode}, or leave it out",
+                )
+        given = {k: v for k, v in own.get(self.counts, {}).items() if v is not None}
+        if self.counts == "exact":
+            return Exact()
+        if self.counts == "private":
+            return Private(**given)
+        if len(given) < 2:
+            raise OptionError(
+                "--counts laplace needs a bound d and an ε'",
+                hint="for example --laplace-bound 2 --laplace-epsilon 1",
+            )
+        return Laplace(**given)
 
 
 def _objective(name: str, min_support: str | None, output_size: int | None) -> Objective:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Literal
 
-import numpy as np
-
-from slogan import engines, objectives, solvers
-from slogan.constraints import PrivacyConstraints, privacy_constraints
+from slogan import engines, objectives
+from slogan.capped import capped
+from slogan.capped_release import CappedRelease
 from slogan.engines import Counted
-from slogan.errors import AllPairsUniqueError, EmptyPlanError, OptionError, SingleUserError
+from slogan.errors import AllPairsUniqueError, OptionError, SingleUserError
+from slogan.modes import Counts, Exact, Laplace, Parameters, Private
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
-from slogan.plan import Plan, plan
+from slogan.planning import Planning
 from slogan.privacy import PrivacyBudget
-from slogan.program import Program, Solution
 from slogan.program import gap as relative_gap
 from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import randomness
@@ -34,12 +34,13 @@ def sanitize(
     solver: str = "auto",
     time_limit: float = 60.0,
     gap: float = 1e-4,
+    counts: Counts | None = None,
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: int | None = None,
     engine: str = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
-) -> Release:
+) -> Release | CappedRelease:
     """Publishable counts with the best utility, and a user drawn for every released click.
 
     Args:
@@ -49,6 +50,8 @@ def sanitize(
         solver: A file of `solvers/`, or "auto".
         time_limit: Seconds the solver may take for each problem.
         gap: Relative distance from the proven bound at which the solver may stop.
+        counts: Where the counts come from: `Exact()`, the heuristic `Laplace(bound, epsilon)`, or
+            `Private()`, which is private end to end.
         pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
         seed: Makes a reproducible test run, which `verify` refuses.
         engine: A file of `engines/`.
@@ -62,31 +65,46 @@ def sanitize(
             f"a time limit of {time_limit} s and a gap of {gap} are not possible",
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
-    asked = objective or OutputSize()
-    stages, rng = Stages(watcher), randomness(seed)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    asked, mode = objective or OutputSize(), counts or Exact()
+    stages, host = Stages(watcher), engines.load(engine)(memory_limit=memory_limit)
     try:
         source = log if isinstance(log, SearchLog) else read(log)
+        parameters = {
+            **_parameters(asked, mode, solver=solver, time_limit=time_limit, gap=gap),
+            "encoding": source.encoding,
+            "on_bad_row": "skip" if source.skip_bad_rows else "error",
+        }
+        if isinstance(mode, Private):
+            return capped(
+                source,
+                host,
+                budget,
+                mode,
+                objective=asked,
+                parameters=parameters,
+                pseudonyms=pseudonyms,
+                seed=seed,
+                stages=stages,
+            )
+        rng = randomness(seed)
         with stages.stage("count"):
             counted = host.count(source)
         _check_shared(counted)
-        with stages.stage("constrain"):
-            constraints = privacy_constraints(counted.hist, budget)
-            fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
-            stages.note(f"{fitting:,} of {counted.hist.pairs:,} pairs fit, {entries:,} charges")
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
             report=lambda value, bound: stages.note(_so_far(value, bound)),
         )
-        with stages.stage("solve"):
-            program, solution = _solve(asked, constraints, solver, effort)
-        with stages.stage("gate"):
-            planned = plan(solution.x, constraints)
-        if planned.size == 0:
-            raise _empty(constraints)
+        planning = Planning(asked, budget, solver, effort, stages)
+        if isinstance(mode, Laplace):
+            found = planning.laplace(counted.hist, mode, rng)
+        else:
+            found = planning.exact(counted.hist)
         with stages.stage("sample"):
-            output = sample_users(constraints.hist, planned, rng)
+            drawn = sample_users(found.constraints.hist, found.plan, rng)
+            output = replace(
+                drawn, user=found.left.users[drawn.user], pair=found.left.pairs[drawn.pair]
+            )
             names = None
             if pseudonyms == "fresh":
                 names = fresh_pseudonyms(output.users, host.id_kind(output), rng)
@@ -94,16 +112,14 @@ def sanitize(
             log=source,
             budget=budget,
             objective=asked.name,
-            parameters={
-                **_parameters(asked, solver=solver, time_limit=time_limit, gap=gap),
-                "encoding": source.encoding,
-                "on_bad_row": "skip" if source.skip_bad_rows else "error",
-            },
+            mode=mode,
+            parameters=parameters,
             counted=counted,
-            constraints=constraints,
-            program=program,
-            solution=solution,
-            plan=planned,
+            removed=found.removed,
+            constraints=found.constraints,
+            program=found.program,
+            solution=found.solution,
+            plan=found.plan,
             output=output,
             pseudonyms=names,
             seed=seed,
@@ -114,19 +130,6 @@ def sanitize(
     except BaseException:
         host.close()
         raise
-
-
-def _solve(
-    objective: Objective, constraints: PrivacyConstraints, solver: str, effort: Effort
-) -> tuple[Program, Solution]:
-    solve = solvers.load(solver)
-
-    def largest() -> tuple[Plan, float]:
-        answer = solve(OutputSize().program(constraints, largest=largest), effort)
-        return plan(answer.x, constraints), answer.bound
-
-    program = objective.program(constraints, largest=largest)
-    return program, solve(program, effort)
 
 
 def _so_far(value: float, bound: float) -> str:
@@ -141,26 +144,21 @@ def _check_shared(counted: Counted) -> None:
         raise AllPairsUniqueError(users=counted.users, pairs=counted.pairs)
 
 
-def _empty(constraints: PrivacyConstraints) -> EmptyPlanError:
-    cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
-    return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
-
-
 def _parameters(
-    objective: Objective, *, solver: str, time_limit: float, gap: float
-) -> dict[str, str | int | float | None]:
+    objective: Objective, mode: Counts, *, solver: str, time_limit: float, gap: float
+) -> Parameters:
     """The resolved configuration: what the curator chose, never what the log gave."""
     own = {
         name: value if isinstance(value, int) else str(value)
         for name, value in vars(objective).items()
         if value is not None
     }
+    solving = {"solver": solver, "time_limit": time_limit, "gap": gap}
     return {
         "objective": objective.name,
         **own,
-        "solver": solver,
-        "time_limit": time_limit,
-        "gap": gap,
+        **({} if isinstance(mode, Private) else solving),
+        **mode.parameters(),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
+from slogan.histogram import Remainder
 
 _ROUNDED_OUTWARD = 1e-8
 
@@ -35,7 +36,17 @@ class SupportTargets:
     output_size: int
     """|O|: the counts must sum to it."""
     start: Ints
-    """Counts known to be feasible and to sum to |O|."""
+    """Counts to begin with, feasible and of sum |O|; fewer of them where users were taken away."""
+
+    def of(self, left: Remainder) -> SupportTargets:
+        """The targets for what is left of the log, with the supports that it gives them."""
+        frequent = np.flatnonzero(np.isin(left.pairs, self.frequent)).astype(np.int64)
+        return SupportTargets(
+            frequent=frequent,
+            support=left.hist.pair_total[frequent] / max(left.hist.clicks, 1),
+            output_size=self.output_size,
+            start=self.start[left.pairs],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +77,17 @@ class Program:
     def minimises(self) -> bool:
         """Whether a smaller value is better."""
         return self.targets is not None
+
+    def without_users(self, gone: Ints) -> tuple[Program, Remainder]:
+        """The same question about the log without some users: same |O|, same frequent pairs."""
+        left = self.constraints.hist.without_users(gone)
+        asked = replace(
+            self,
+            constraints=replace(self.constraints, hist=left.hist),
+            at_most_one=None if self.at_most_one is None else self.at_most_one[left.pairs],
+            targets=None if self.targets is None else self.targets.of(left),
+        )
+        return asked, left
 
     def value(self, counts: Ints) -> float:
         """The objective, in its own unit, of counts that will be released.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slogan.privacy import PrivacyBudget
@@ -69,12 +70,69 @@ def synthetic_promise(budget: PrivacyBudget) -> Promise:
     )
 
 
-_PROMISES = {"sanitize": sampling_promise, "synthesize": synthetic_promise}
+def laplace_promise(budget: PrivacyBudget, *, bound: object, epsilon: object) -> Promise:
+    """The sampling step's, with noisy counts of the paper's kind, which earn nothing further."""
+    given = sampling_promise(budget)
+    _, *rest = given.not_guaranteed
+    return Promise(
+        name=f"{given.name}; the noise on the counts is a heuristic without an end-to-end proof",
+        guarantees=(
+            *given.guarantees,
+            f"A user without whom some optimal count differs by more than d = {bound} was removed "
+            "beforehand. Who was removed is taken as given, too; none of them is shown.",
+        ),
+        not_guaranteed=(
+            f"The number of clicks of each pair got Laplace noise of scale d/ε' = {bound}/"
+            f"{epsilon}, as the paper's section 4.2 suggests. This is a heuristic. The counts are "
+            f"not proven to be private, and ε' = {epsilon} is not a guarantee: users are chosen "
+            "for removal, and noisy counts made to fit, by looking at the log.",
+            *rest,
+        ),
+    )
 
 
-def promise_of(method: str, budget: PrivacyBudget) -> Promise:
-    """The promise of a method under a budget."""
-    return _PROMISES[method](budget)
+def capped_promise(budget: PrivacyBudget) -> Promise:
+    """What Theorem R gives: end to end, and real rows, each user's with a small chance."""
+    delta, ratio = budget.delta_value, math.exp(budget.epsilon_value)
+    return Promise(
+        name="end to end, for any user added or removed, with rows of real users",
+        guarantees=(
+            "Protected unit: one user's whole log. Neighbours: any two logs of which one has one "
+            "user more than the other.",
+            f"Whatever is computed from public/ is at most {ratio:.4g} times as likely with a "
+            f"user's log as without it, and the other way round, up to a probability of "
+            f"δ = {delta:g} (Theorem R: ε = {budget.epsilon_value:.4g}).",
+            "That covers everything published: which pairs, how many clicks, whose, and the "
+            "manifest.",
+            f"For each user, the chance that any row of that user is shown is at most "
+            f"δ = {delta:g}, whatever the log.",
+        ),
+        not_guaranteed=(
+            "The rows shown are rows of real users: δ bounds the chance of showing a given user, "
+            "it is not the chance of a rare accident.",
+            "A user who is shown is shown with real clicks. A fresh user-ID hides the name, and "
+            "nothing else.",
+            "Columns, their types and the format are those of the input log and taken as public.",
+            "Several releases from overlapping logs add up; nothing here accounts for the others.",
+            "The text of a released query may itself name somebody.",
+            "How long the computation took, and what the curator was told, is not covered.",
+        ),
+    )
+
+
+def promise_of(
+    method: str, counts: str, parameters: Mapping[str, object], budget: PrivacyBudget
+) -> Promise:
+    """The promise of a method, with counts of one kind, under a budget."""
+    if method == "synthesize":
+        return synthetic_promise(budget)
+    if counts == "private":
+        return capped_promise(budget)
+    if counts == "laplace":
+        return laplace_promise(
+            budget, bound=parameters["laplace_bound"], epsilon=parameters["laplace_epsilon"]
+        )
+    return sampling_promise(budget)
 
 
 TEST_RUN = (

@@ -78,7 +78,8 @@ class Publication(ABC):
 
     def manifest(self, published: PublishedLog) -> Manifest:
         """What the release says of itself in public."""
-        promise = promise_of(self.method, self.budget)
+        claims = self.claims()
+        promise = promise_of(self.method, claims["counts"], self.parameters, self.budget)
         return Manifest(
             slogan_version=self.slogan_version,
             method=self.method,  # pyright: ignore[reportArgumentType]
@@ -90,7 +91,7 @@ class Publication(ABC):
             test_run=self.seed is not None,
             log=published,
             versions=versions(),
-            **self.claims(),
+            **claims,
         )
 
     def certificate(self) -> dict[str, Any]:

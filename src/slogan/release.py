@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints
+from slogan.modes import Exact, Laplace
 from slogan.plan import Plan
 from slogan.program import Program, Solution, Status, gap, status
 from slogan.publication import Publication
@@ -17,6 +19,9 @@ class Release(Publication):
     """A sanitized log, ready to be looked at and saved. Close it to forget the log."""
 
     objective: str
+    mode: Exact | Laplace
+    removed: Ints
+    """Users removed beforehand, by their numbers in the histogram."""
     constraints: PrivacyConstraints
     program: Program
     solution: Solution
@@ -32,11 +37,12 @@ class Release(Publication):
         """Proven: no integer solution is better.
 
         The solver's bound on support distances speaks of outputs of size |O|. If fewer clicks are
-        released, because counts were rounded down, all that is proven is that none is negative.
+        released, because counts were rounded down, or more, because of noise, all that is proven
+        is that none is negative.
         """
         targets = self.program.targets
-        fell_short = targets is not None and self.plan.size < targets.output_size
-        return 0.0 if fell_short else float(self.solution.bound)
+        of_other_size = targets is not None and self.plan.size != targets.output_size
+        return 0.0 if of_other_size else float(self.solution.bound)
 
     @property
     def status(self) -> Status:
@@ -48,6 +54,7 @@ class Release(Publication):
         hist = self.counted.hist
         return {
             "objective": self.objective,
+            "counts": self.mode.name,
             "epsilon": self.budget.epsilon_value,
             "delta": self.budget.delta_value,
             "budget_per_user": self.budget.per_user,
@@ -56,6 +63,7 @@ class Release(Publication):
             "clicks_in": self.counted.clicks,
             "shared": {"users": hist.users, "pairs": hist.pairs, "clicks": hist.clicks},
             "users_unconstrained": self.counted.users - hist.users,
+            "users_removed": len(self.removed),
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
             "clicks_out": self.output.clicks,
@@ -73,10 +81,12 @@ class Release(Publication):
         }
 
     def write_curators_tables(self, curator: Path) -> None:
-        """Who is behind which pseudonym."""
+        """Who is behind which pseudonym, and who was removed."""
         if self.pseudonyms is not None:
             table = curator / "pseudonyms.parquet"
             self.engine.write_pseudonyms(self.output, self.pseudonyms, table)
+        if isinstance(self.mode, Laplace):
+            self.engine.write_users(self.removed, curator / "removed.parquet")
 
     @property
     def method(self) -> str:
@@ -84,4 +94,4 @@ class Release(Publication):
 
     def claims(self) -> dict[str, Any]:
         names = "keep" if self.pseudonyms is None else "fresh"
-        return {"counts": "exact", "pseudonyms": names}
+        return {"counts": self.mode.name, "pseudonyms": names}

@@ -32,6 +32,8 @@ def inspection(found: dict[str, Any]) -> RenderableType:
 
 def sanitized(done: dict[str, Any]) -> RenderableType:
     """What was released, how good it is, and what it exposes."""
+    if done["counts"] == "private":
+        return _capped(done)
     table = Table(box=None, pad_edge=False, show_header=True)
     for heading in ("", "in the log", "shared", "released"):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -43,8 +45,7 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"(gap {done['gap']:.2%}, {done['status']}, solver {done['solver']})",
         f"each user may be charged {done['budget_per_user']:.4g}; a row of "
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
-        "guaranteed given the counts, for the removal of any user in the log; "
-        "the counts themselves are not private",
+        "guaranteed given the counts, for the removal of any user in the log; " + _of_counts(done),
         f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
         *_left_out(done),
         f"took {sum(done['seconds'].values()):.1f} s",
@@ -53,6 +54,38 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
     if done["test_run"]:
         lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
     return Group(table, Text(), Text("\n".join(lines)))
+
+
+def _capped(done: dict[str, Any]) -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "in the log", "released"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
+        table.add_row(name, f"{done[whole]:,}", f"{done[f'{name}_out']:,}")
+    lines = [
+        f"ε = {done['epsilon']:g}, δ = {done['delta']:g}, end to end, "
+        "for any user added or removed",
+        f"these are rows of real users: each is shown with a chance of at most δ; no more than "
+        f"{done['budget_per_user']:.4g} clicks of a user are expected",
+        f"a row of {done['exposed_users_expected']:,.1f} users is expected to be shown, and of "
+        f"{done['exposed_users_at_most']:,.1f} of {done['users']:,} at most",
+        f"{done['pairs_selected']:,} pairs could be released",
+        *_left_out(done),
+        f"took {sum(done['seconds'].values()):.1f} s",
+        f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
+    ]
+    if done["test_run"]:
+        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
+    return Group(table, Text(), Text("\n".join(lines)))
+
+
+def _of_counts(done: dict[str, Any]) -> str:
+    if done["counts"] == "exact":
+        return "the counts themselves are not private"
+    return (
+        "noise on the counts is a HEURISTIC without an end-to-end proof; "
+        f"{done['users_removed']:,} users who sway them were removed"
+    )
 
 
 def synthesized(done: dict[str, Any]) -> RenderableType:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from slogan.audit import capped, sampled, synthesized
 from slogan.audit import folder as folder_checks
-from slogan.audit import sampled, synthesized
 from slogan.audit.comparison import private_database
 from slogan.audit.conditions import Check, Verdict, bounds_of
 from slogan.audit.evidence import (
@@ -22,9 +22,11 @@ from slogan.searchlog import SearchLog, Source
 
 __all__ = ["Check", "Verdict", "verify"]
 
-_CHECKS: dict[str, Checks] = {
-    "sanitize": {**folder_checks.CHECKS, **sampled.CHECKS},
-    "synthesize": {**folder_checks.CHECKS, **synthesized.CHECKS},
+_CHECKS: dict[tuple[str, str], Checks] = {
+    ("sanitize", "exact"): {**folder_checks.CHECKS, **sampled.CHECKS},
+    ("sanitize", "laplace"): {**folder_checks.CHECKS, **sampled.WITHOUT_REMOVED},
+    ("sanitize", "private"): {**folder_checks.CHECKS, **capped.CHECKS},
+    ("synthesize", "private"): {**folder_checks.CHECKS, **synthesized.CHECKS},
 }
 
 
@@ -59,7 +61,6 @@ def verify(
                 clicked=count_input(sql, log, manifest, private),
                 shown=count_released(sql, folder, manifest, private),
             )
-            checks += [
-                run(name, check, evidence) for name, check in _CHECKS[manifest.method].items()
-            ]
+            wanted = _CHECKS[manifest.method, manifest.counts]
+            checks += [run(name, check, evidence) for name, check in wanted.items()]
     return Verdict(checks=tuple(checks))

@@ -176,6 +176,19 @@ def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
     return rows
 
 
+def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
+    """Take the users of a table out of the input log; how many it lists, and how many in vain."""
+    sql.execute(f"""
+        CREATE TABLE removed AS
+        SELECT "user"::VARCHAR AS "user" FROM read_parquet({literal(plain_glob(table))})""")
+    listed = _number(sql, "SELECT count(*) FROM removed")
+    known = _number(
+        sql, 'SELECT count(DISTINCT "user") FROM removed SEMI JOIN clicked USING ("user")'
+    )
+    sql.execute('DELETE FROM clicked WHERE "user" IN (SELECT "user" FROM removed)')
+    return listed, listed - known
+
+
 class Comparison:
     """Both logs in one database, as numbers of pairs, users and rows."""
 
@@ -187,6 +200,7 @@ class Comparison:
         self.unknown_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 0")
         self.users = _number(sql, "SELECT count(*) FROM people")
         self.rows = _number(sql, "SELECT count(*) FROM shown")
+        self.clicks = _number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
 
     def strangers(self, shown: str = "shown") -> int:
         """Released combinations of user and pair that are not in the input log."""

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import duckdb
 from pydantic import ValidationError
 
-from slogan.audit.comparison import Comparison, Counted, count
+from slogan.audit.comparison import Comparison, Counted, count, remove_users
 from slogan.audit.conditions import Bounds, Check, bounds_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
 from slogan.manifest import Manifest, described, released_file
@@ -47,9 +47,23 @@ class Evidence:
 
     @cached_property
     def compared(self) -> Comparison:
-        """The two logs side by side."""
+        """The two logs side by side; users who were removed beforehand are not in the input's."""
         self.logs()
+        if self.manifest.counts == "laplace":
+            _ = self.removed
         return Comparison(self.sql)
+
+    @cached_property
+    def removed(self) -> tuple[int, int]:
+        """How many users the curator's table lists as removed, and how many of them in vain."""
+        self.logs()
+        table = self.folder / "curator/removed.parquet"
+        if not table.is_file():
+            raise NotPossibleError("curator/removed.parquet is missing")
+        try:
+            return remove_users(self.sql, table)
+        except duckdb.Error as cause:
+            raise NotPossibleError("curator/removed.parquet cannot be read") from cause
 
     @cached_property
     def promised(self) -> Bounds:

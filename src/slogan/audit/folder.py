@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from jinja2 import UndefinedError
+
 from slogan.audit.comparison import rows_beyond_schema, types_of
 from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.errors import BudgetError, LogNotFoundError
@@ -53,11 +55,13 @@ def _schema(evidence: Evidence) -> Finding:
 
 def _words(evidence: Evidence) -> Finding:
     manifest = evidence.manifest
-    written = manifest.budget.model_dump()
+    budget = manifest.budget.model_dump()
     try:
-        promise = promise_of(manifest.method, PrivacyBudget(**written))
-    except BudgetError as cause:
-        raise NotPossibleError("the manifest has no valid budget") from cause
+        promise = promise_of(
+            manifest.method, manifest.counts, manifest.parameters, PrivacyBudget(**budget)
+        )
+    except (BudgetError, KeyError) as cause:
+        raise NotPossibleError("the manifest has no valid budget or parameters") from cause
     told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
     if told != (promise.name, promise.guarantees, promise.not_guaranteed):
         return False, "the manifest promises in other words than its budget allows"
@@ -65,7 +69,10 @@ def _words(evidence: Evidence) -> Finding:
         page = (evidence.folder / "public/report.html").read_text()
     except (OSError, UnicodeDecodeError):
         return False, "public/report.html is missing or cannot be read"
-    same = page == public_page(manifest)
+    try:
+        same = page == public_page(manifest)
+    except (UndefinedError, TypeError, ValueError):
+        return False, "the manifest lacks what its report has to show"
     return same, f"manifest and report say {'' if same else 'not '}what the budget allows"
 
 

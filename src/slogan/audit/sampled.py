@@ -15,7 +15,8 @@ def _no_unique_pair(evidence: Evidence) -> Finding:
     return found.unique_pairs == 0, f"{detail} of the input log"
 
 
-def _users_from_log(evidence: Evidence) -> Finding:
+def users_from_log(evidence: Evidence) -> Finding:
+    """Whether every row shown is a row of a user of the input log."""
     found = evidence.compared
     if evidence.manifest.pseudonyms == "keep":
         strangers = found.strangers()
@@ -52,9 +53,17 @@ def _condition(evidence: Evidence, bound: Fraction) -> Finding:
     return found.broken == 0, detail
 
 
+def _removed_users(evidence: Evidence) -> Finding:
+    listed, in_vain = evidence.removed
+    detail = f"{listed} users were removed beforehand and count for nothing in the other checks"
+    return in_vain == 0, f"{detail}; {in_vain} of them are not in the input log, or listed twice"
+
+
 CHECKS: Checks = {
     "no_unique_pair": _no_unique_pair,
-    "users_from_log": _users_from_log,
+    "users_from_log": users_from_log,
     "condition_2": _condition_2,
     "condition_3": _condition_3,
 }
+WITHOUT_REMOVED: Checks = {**CHECKS, "removed_users": _removed_users}
+"""The same, where users were removed before the counts were chosen."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 from scipy.special import chdtri
 
 from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.audit.gaussian import delta_at_most, log_at_most
-from slogan.manifest import Spent, SpentStage
+from slogan.audit.spending import account, cost, part, spent_on
 
 _SHARES = {"selection": 50, "counts": 20, "association": 23, "sizes": 5, "coverage": 2}
 """In parts of 100, where association is looked at."""
@@ -25,21 +24,8 @@ _CONSTANTS = {
 }
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
-_LONGEST = 5_000
 _CHANCE = 1e-9
 _LARGEST_ID = 2**31 - 1
-
-
-def _account(evidence: Evidence) -> Finding:
-    spent = _spent(evidence)
-    bounds = evidence.asked or evidence.promised
-    epsilon, delta = log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
-    mu_squared, linear, aside = _cost(spent.stages)
-    if linear >= epsilon:
-        return False, "stages that are not Gaussian spend more epsilon than the budget holds"
-    whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
-    detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
-    return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
 
 
 def _constants(evidence: Evidence) -> Finding:
@@ -47,25 +33,25 @@ def _constants(evidence: Evidence) -> Finding:
     faults += sum(told.get(name) != value for name, value in _CONSTANTS.items())
     shares = _shares(told.get("association") != "independent")
     faults += sum(told.get(f"share_{name}") != str(part) for name, part in shares.items())
-    own = {stage.name: stage for stage in _spent(evidence).stages if stage.name in _NORM_SQUARED}
+    own = {stage.name: stage for stage in spent_on(evidence).stages if stage.name in _NORM_SQUARED}
     expected = set(shares) - {"selection"}
     # without any category there is nothing to associate, and nothing is looked at
     faults += len((set(own) ^ expected) - {"association"})
-    faults += sum(_part(s, "norm_squared") != _NORM_SQUARED[name] for name, s in own.items())
+    faults += sum(part(s, "norm_squared") != _NORM_SQUARED[name] for name, s in own.items())
     return faults == 0, f"{faults} parameters differ from the published constants"
 
 
 def _scales(evidence: Evidence) -> Finding:
     """Noise scales follow from the budget and the shares alone, so no log can have chosen them."""
-    spent, told = _spent(evidence), evidence.manifest.parameters
+    spent, told = spent_on(evidence), evidence.manifest.parameters
     shares = _shares(told.get("association") != "independent")
     own = [stage for stage in spent.stages if stage.name in _NORM_SQUARED]
-    rooms = [_cost([stage])[0] / shares[stage.name] for stage in own if stage.name in shares]
+    rooms = [cost([stage])[0] / shares[stage.name] for stage in own if stage.name in shares]
     if len(rooms) < len(own) or not rooms:
         raise NotPossibleError("the manifest lists stages without a share of the budget")
     room, spread = max(rooms), (max(rooms) - min(rooms)) / max(rooms)
     selection = [stage for stage in spent.stages if stage.name not in _NORM_SQUARED]
-    chosen, _, aside = _cost(selection)
+    chosen, _, aside = cost(selection)
     epsilon, delta = log_at_most(evidence.promised.likelihood), 1 - 1 / evidence.promised.appearance
     faults = {
         "its stages do not share the budget as published": spread > _CLOSE,
@@ -83,11 +69,11 @@ def _noise(evidence: Evidence) -> Finding:
     """Released counts differ from the clipped ones as much as the noise they are said to have."""
     if evidence.manifest.parameters.get("output_size") is not None:
         return True, "counts were brought to a given size, so their noise cannot be seen"
-    stage = next((s for s in _spent(evidence).stages if s.name == "counts"), None)
+    stage = next((s for s in spent_on(evidence).stages if s.name == "counts"), None)
     if stage is None:
         raise NotPossibleError("the manifest lists no stage of counts")
     rows = evidence.compared.clipped(_CONSTANTS["counts_norm"], _CONSTANTS["counts_most_clicks"])
-    n, variance = len(rows), float(_part(stage, "variance"))
+    n, variance = len(rows), float(part(stage, "variance"))
     if not n:
         return False, "no released pair is in the input log"
     found = math.fsum((released - clipped) ** 2 for released, clipped in rows) / variance
@@ -116,40 +102,8 @@ def _shares(association: bool) -> dict[str, Fraction]:
     return {name: Fraction(part, sum(kept.values())) for name, part in kept.items()}
 
 
-def _spent(evidence: Evidence) -> Spent:
-    if evidence.manifest.account is None:
-        raise NotPossibleError("the manifest has no account of what was spent")
-    return evidence.manifest.account
-
-
-def _cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
-    """μ² of Gaussian stages, ε of others, and the probabilities set aside."""
-    mu_squared = linear = aside = Fraction(0)
-    for stage in stages:
-        if stage.mechanism == "gaussian":
-            mu_squared += _part(stage, "norm_squared") / _part(stage, "variance")
-            aside += _part(stage, "slack", least=0)
-        elif stage.mechanism in ("approximate", "pure"):
-            linear += _part(stage, "epsilon")
-            aside += _part(stage, "delta", least=0)
-        else:
-            raise NotPossibleError("the manifest lists a stage of an unknown mechanism")
-    return mu_squared, linear, aside
-
-
-def _part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
-    text = stage.parameters.get(name, "")
-    try:
-        number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
-    except (ValueError, ZeroDivisionError):
-        number = None
-    if number is None or number < least:
-        raise NotPossibleError(f"a stage of the manifest has no usable {name}")
-    return number
-
-
 CHECKS: Checks = {
-    "account": _account,
+    "account": account,
     "constants": _constants,
     "scales": _scales,
     "noise": _noise,

@@ -72,6 +72,10 @@ class Engine(Protocol):
         """Write the curator's table of real and shown user-IDs, as Parquet."""
         ...
 
+    def write_users(self, users: Ints, target: Path) -> None:
+        """Write a curator's table of the real IDs of some users, as Parquet."""
+        ...
+
     def close(self) -> None:
         """Forget the log and remove what was spilled to disk."""
         ...

@@ -250,6 +250,14 @@ class DuckDBEngine:
                   FROM shown m JOIN users u USING ("user") ORDER BY u.name)
             TO {literal(str(target))} (FORMAT parquet)""")
 
+    def write_users(self, users: Ints, target: Path) -> None:
+        self._sql.register("chosen_users", {"user": users})
+        self._sql.execute(f"""
+            COPY (SELECT name AS "user" FROM users SEMI JOIN chosen_users USING ("user")
+                  ORDER BY name)
+            TO {literal(str(target))} (FORMAT parquet)""")
+        self._sql.unregister("chosen_users")
+
     def _remember_names(self, output: Output, pseudonyms: list[str] | None) -> None:
         released = {"user": output.user, "pair": output.pair, "clicks": output.count}
         self._sql.register("released_arrays", released)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.plan import Plan
 from slogan.program import Program
@@ -31,6 +31,19 @@ class Objective(Protocol):
         Args:
             counts: Private counts, rounded, of the pairs that may be released.
             query: The query of each pair, as a number.
+        """
+        ...
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        """How often each pair should be drawn, where no user shows more than `cap` clicks.
+
+        All of it is computed from private statistics, so it may be anything.
+
+        Args:
+            counts: Private counts c̃ ≥ 1 of the pairs that may be released.
+            query: The query of each pair, as a number.
+            cap: B, the most clicks that any user is expected to show.
+            users: About how many users hold one of the pairs: no more than B·users are shown.
         """
         ...
 

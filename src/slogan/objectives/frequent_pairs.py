@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.errors import EmptyPlanError, OptionError, OutputSizeError
 from slogan.histogram import PairHistogram
@@ -66,6 +66,13 @@ class FrequentPairs:
         del query
         size = self.output_size
         return counts if size is None or not counts.any() else _apportioned(counts, size)
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # In proportion to the counts every support is kept. Heavy users reach the cap before the
+        # others do, which bends supports, so half of the size possible is asked for, no more.
+        del query
+        size = float(self.output_size or cap * users / 2)
+        return size * counts / counts.sum()
 
 
 def frequent_pairs(hist: PairHistogram, min_support: Fraction) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
 from slogan.program import Program
@@ -23,6 +23,11 @@ class OutputSize:
     def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
         del query
         return counts
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # One click takes up its user's cap, so that everybody is drawn as often as may be.
+        del query, users
+        return cap * counts
 
 
 OBJECTIVE = OutputSize

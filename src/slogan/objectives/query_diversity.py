@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
+from slogan.objectives.diversity import drawn_alike
 from slogan.program import Program
 
 
@@ -36,6 +37,14 @@ class QueryDiversity:
         kept = counts.copy()
         kept[first] = np.maximum(counts[first], 1)
         return kept
+
+    def expected_clicks(self, counts: Floats, query: Ints, *, cap: float, users: float) -> Floats:
+        # One pair of each query, its heaviest; these are drawn alike.
+        heaviest = np.lexsort((-counts, query))
+        first = heaviest[np.flatnonzero(np.diff(query[heaviest], prepend=-1))]
+        expected = np.zeros_like(counts)
+        expected[first] = drawn_alike(counts[first], cap=cap, users=users)
+        return expected
 
 
 OBJECTIVE = QueryDiversity

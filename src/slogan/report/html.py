@@ -20,13 +20,18 @@ _PAGES = Environment(
 
 def public_page(manifest: Manifest) -> str:
     """The public report. It is given the manifest and nothing else, so it can show nothing else."""
-    return _PAGES.get_template(f"{manifest.method}-public.html").render(
+    return _PAGES.get_template(f"{_kind(manifest)}-public.html").render(
         m=manifest, test_run=TEST_RUN
     )
 
 
 def curator_page(manifest: Manifest, certificate: dict[str, Any]) -> str:
     """The curator's report: the public one, and what was computed from the raw log."""
-    return _PAGES.get_template(f"{manifest.method}-curator.html").render(
+    return _PAGES.get_template(f"{_kind(manifest)}-curator.html").render(
         m=manifest, c=certificate, test_run=TEST_RUN
     )
+
+
+def _kind(manifest: Manifest) -> str:
+    drawn_privately = (manifest.method, manifest.counts) == ("sanitize", "private")
+    return "capped" if drawn_privately else manifest.method

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
+from slogan.errors import SolverError
 from slogan.program import Program, Status
 from slogan.solvers import Effort
 
+Statuses = NDArray[np.object_]
+BASIC = highspy.HighsBasisStatus.kBasic
+AT_LOWER = highspy.HighsBasisStatus.kLower
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
@@ -44,6 +49,24 @@ class Answer:
     words: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """Where each variable and each row of a relaxation stands at an optimal vertex."""
+
+    columns: Statuses
+    rows: Statuses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vertex:
+    """An optimal vertex of a relaxation; `binding` says which rows have a price there."""
+
+    z: Floats
+    value: float
+    binding: Flags
+    basis: Basis
+
+
 def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
     """The program over the pairs `kept` only, all others being 0."""
     privacy = program.constraints.cost.tocsc()[:, kept].tocsr()
@@ -68,6 +91,12 @@ def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
         pairs=len(kept),
     )
     return base if program.targets is None else _with_targets(base, program, kept)
+
+
+def relaxation(program: Program) -> Model:
+    """The program without integrality, over all shared pairs, none pruned [Hong12, 5.1]."""
+    most = np.inf if program.most is None else float(program.most)
+    return model(program, kept=np.arange(program.pairs), upper=np.full(program.pairs, most))
 
 
 def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
@@ -111,6 +140,41 @@ def run(asked: Model, effort: Effort, *, integer: bool, start: Floats | None = N
     return Running(asked, effort, integer=integer, start=start).wait()
 
 
+def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Vertex | None:
+    """An optimal vertex of the relaxation, by the simplex method; None if nothing is feasible.
+
+    Begun at a basis, the method goes from there to the nearest optimum it meets. The basis need
+    not fit: HiGHS mends one that is of another size or singular.
+    """
+    highs = _ready(asked, effort, integer=False)
+    if begin is not None:
+        start = highspy.HighsBasis()
+        start.valid = start.alien = True
+        start.col_status, start.row_status = begin.columns.tolist(), begin.rows.tolist()
+        highs.setOptionValue("presolve", "off")
+        highs.setBasis(start)
+    highs.run()
+    status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return None
+    if _STATUS.get(status) is not Status.OPTIMAL:
+        raise SolverError(
+            f"the linear relaxation was not solved: HiGHS says "
+            f"{highs.modelStatusToString(status)!r}",
+            hint="raise --time-limit",
+        )
+    found, ended = highs.getSolution(), highs.getBasis()
+    return Vertex(
+        z=np.array(found.col_value),
+        value=asked.constant + highs.getInfo().objective_function_value,
+        binding=np.array(found.row_dual) != 0.0,
+        basis=Basis(
+            columns=np.array(ended.col_status, dtype=np.object_),
+            rows=np.array(ended.row_status, dtype=np.object_),
+        ),
+    )
+
+
 class Running:
     """HiGHS at work in a thread of its own: it can be watched and stopped."""
 
@@ -120,14 +184,8 @@ class Running:
         self._asked, self._integer = asked, integer
         self.bound = -np.inf if asked.cost.max() > 0 else np.inf
         """The best bound so far, as a value of the objective."""
-        highs = highspy.Highs()
-        highs.silent()
+        highs = _ready(asked, effort, integer=integer)
         highs.HandleUserInterrupt = True
-        highs.setOptionValue("time_limit", effort.time_limit)
-        highs.setOptionValue("mip_rel_gap", effort.gap)
-        highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
-        highs.passModel(_to_highs(asked, integer=integer))
         if start is not None:
             warm = highspy.HighsSolution()
             warm.col_value = start.tolist()
@@ -183,6 +241,17 @@ class Running:
             status=_STATUS.get(found),
             words=self._highs.modelStatusToString(found),
         )
+
+
+def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("time_limit", effort.time_limit)
+    highs.setOptionValue("mip_rel_gap", effort.gap)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    highs.passModel(_to_highs(asked, integer=integer))
+    return highs
 
 
 def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:

@@ -7,7 +7,7 @@ import numpy as np
 from slogan.errors import SolverError
 from slogan.program import Program, Solution, Status, status
 from slogan.solvers import Effort
-from slogan.solvers._highs import model, run
+from slogan.solvers._highs import relaxation, run
 
 
 def solve(program: Program, effort: Effort) -> Solution:
@@ -15,8 +15,7 @@ def solve(program: Program, effort: Effort) -> Solution:
 
     The bound is that of the relaxation. What the floor gives away is for `exact` to get back.
     """
-    upper = np.full(program.pairs, np.inf if program.most is None else float(program.most))
-    asked = model(program, kept=np.arange(program.pairs), upper=upper)
+    asked = relaxation(program)
     answer = run(asked, effort, integer=False)
     if answer.z is None or answer.status is not Status.OPTIMAL:
         raise SolverError(

@@ -1,0 +1,122 @@
+"""capped(): sanitize with private counts, on one page (Theorem R)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Literal
+
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.capped_release import CappedRelease
+from slogan.dp import selection
+from slogan.dp.capped_sampling import capped_sample, weights
+from slogan.dp.counts import MOST_CLICKS, NORM
+from slogan.dp.private_histogram import (
+    SHARES,
+    Division,
+    PrivateHistogram,
+    divide,
+    private_histogram,
+)
+from slogan.dp.reach import heaviest, weight_needed
+from slogan.dp.sizes import LARGEST
+from slogan.engines import Counted, Engine
+from slogan.errors import TooFewUsersError
+from slogan.modes import Parameters, Private
+from slogan.objectives import Objective
+from slogan.privacy import PrivacyBudget, exact
+from slogan.pseudonyms import fresh_pseudonyms
+from slogan.randomness import randomness
+from slogan.searchlog import SearchLog
+from slogan.stages import Stages
+
+
+def capped(
+    source: SearchLog,
+    host: Engine,
+    budget: PrivacyBudget,
+    mode: Private,
+    *,
+    objective: Objective,
+    parameters: Parameters,
+    pseudonyms: Literal["fresh", "keep"],
+    seed: int | None,
+    stages: Stages,
+) -> CappedRelease:
+    """Rows of real users: pairs and counts are private, and no user shows more than B on average.
+
+    Args:
+        source: The log.
+        host: The engine, which has counted nothing yet.
+        budget: ε and δ.
+        mode: How the budget is divided, and who selects pairs.
+        objective: What utility means.
+        parameters: What the curator chose, for the manifest.
+        pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
+        seed: Makes a reproducible test run, which `verify` refuses.
+        stages: Told what is going on.
+    """
+    division, select = divide(budget, mode.sampling_share), selection.load(mode.selector)
+    rng, cap = randomness(seed), exact(division.sampling.cap)
+    with stages.stage("count"):
+        counted = host.count(source, unique_pairs=True)
+    with stages.stage("selection"):
+        selected = select(counted.hist, division.selection, rng)
+    if not len(selected.pairs):
+        raise _too_few(counted, division)
+    with stages.stage("counts"):
+        known = private_histogram(counted.hist, selected, division, rng)
+        known.account.require(budget)
+    with stages.stage("solve"):
+        weight = _weights(known, objective, counted.hist.query[known.pairs], cap)
+    with stages.stage("sample"):
+        output = capped_sample(counted.hist, known.pairs, weight, cap=cap, rng=rng)
+        names = None
+        if pseudonyms == "fresh":
+            # Names are drawn for the users shown, so nobody else has a say in them.
+            names = fresh_pseudonyms(output.users, host.id_kind(output), rng)
+    return CappedRelease(
+        log=source,
+        budget=budget,
+        objective=objective.name,
+        parameters={**parameters, **_constants(division)},
+        counted=counted,
+        division=division,
+        histogram=known,
+        weight=weight,
+        output=output,
+        pseudonyms=names,
+        seed=seed,
+        engine=host,
+        stages=stages,
+        slogan_version=version("slogan"),
+    )
+
+
+def _weights(known: PrivateHistogram, objective: Objective, query: Ints, cap: Fraction) -> Ints:
+    """Solve the objective on private statistics; floating point does no harm here."""
+    counts = np.maximum(known.counts.values, 1.0)
+    users = float(max(known.sizes.users, 1))
+    expected = objective.expected_clicks(counts, query, cap=float(cap), users=users)
+    return weights(expected, counts, cap=cap)
+
+
+def _constants(division: Division) -> Parameters:
+    """What the stages were told, for the manifest: none of it is chosen by a log."""
+    return {
+        **{f"share_{name}": str(part) for name, part in SHARES.items()},
+        "sampling_cap": str(division.sampling.cap),
+        "selection_delta": str(division.selection.delta),
+        "counts_norm": NORM,
+        "counts_most_clicks": MOST_CLICKS,
+        "sizes_largest": LARGEST,
+    }
+
+
+def _too_few(counted: Counted, division: Division) -> TooFewUsersError:
+    needed = weight_needed(division.selection)
+    return TooFewUsersError(
+        users=counted.users, share=heaviest(counted.hist) / needed, needed=needed
+    )
