@@ -11,7 +11,7 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy randomness registry stages
+    errors arrays privacy randomness registry stages publication
     histogram constraints program plan objectives solvers sampling dp
     detection searchlog rows pseudonyms engines
     promise manifest report release inspection pipeline

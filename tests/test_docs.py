@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "generate", "inspect", "sanitize", "verify")
+VERBS = ("demo", "generate", "inspect", "ledger", "sanitize", "verify")
 
 
 def page(name):

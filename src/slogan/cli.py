@@ -18,11 +18,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from slogan import __version__, words
 from slogan.audit.certificate import verify as verify_release
 from slogan.demo import demo as run_demo
+from slogan.dp.ledger import Charge, Ledger, known
 from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
-from slogan.options import Budgeting, Reading, Utility
+from slogan.options import Budgeting, Capping, Reading, Recording, Utility
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.stages import Watcher, silent
 
@@ -110,6 +111,7 @@ def sanitize(
     budgeting: Budgeting = Budgeting(),
     utility: Utility = Utility(),
     reading: Reading = Reading(),
+    recording: Recording = Recording(),
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: Seed = None,
     force: Force = False,
@@ -125,6 +127,8 @@ def sanitize(
         Fresh random user-IDs, or the log's own.
     """
     budget, objective = budgeting.budget(), utility.build()
+    asked = Charge(method="sanitize", parameters={}, cost=None, test_run=seed is not None)
+    ledger = recording.opened(asked)
     with _watching() as watch:
         release = sanitize_log(
             reading.log(log),
@@ -140,7 +144,12 @@ def sanitize(
             watcher=watch,
         )
         try:
-            summary = release.save(output, force=force)
+            summary = release.save(
+                output,
+                force=force,
+                ledger=ledger,
+                allow_unaccounted=recording.allow_unaccounted,
+            )
         finally:
             release.close()
     _print(summary, words.sanitized, json=json)
@@ -176,6 +185,44 @@ def verify(
             f"verification failed: {', '.join(failed)}",
             hint="do not publish; sanitize again from the log with the intended parameters",
         )
+
+
+@app.command
+def ledger(
+    *,
+    population: str | None = None,
+    file: Annotated[Path | None, Parameter(name="--ledger")] = None,
+    create: Annotated[bool, Parameter(negative="")] = False,
+    capping: Capping = Capping(),
+    expect_head: str | None = None,
+    json: Json = False,
+) -> None:
+    """Show what was released on a population, what it cost together, and what remains.
+
+    `slogan ledger --population web-users --create --set-epsilon-cap 1 --set-delta-cap 1e-6`
+
+    Parameters
+    ----------
+    population
+        Whose ledger; without a name or a file, all ledgers that are found by name.
+    file
+        The ledger's file, if it is not found by the name of the population.
+    create
+        Start the ledger of a population that has none.
+    expect_head
+        A head hash that you noted earlier: refuse a ledger whose end was cut off since.
+    """
+    cap = capping.cap()
+    if population is None and file is None and not create and cap is None:
+        _print({"ledgers": [one.books().summary() for one in known()]}, words.ledgers, json=json)
+        return
+    one = Ledger.locate(population, file)
+    books = one.create() if create else one.books()
+    if expect_head is not None:
+        books.require_link(expect_head)
+    if cap is not None:
+        books = one.set_cap(cap, allow_raise=capping.raise_cap)
+    _print(books.summary(), words.ledger, json=json)
 
 
 @app.command

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from slogan import engines, objectives, solvers
+from slogan.dp.cap import Cap, Curve
+from slogan.dp.ledger import Charge, Ledger
 from slogan.errors import OptionError
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
@@ -112,3 +115,60 @@ class Utility:
                 hint="use it with --objective frequent_pairs, or leave it out",
             )
         return kind(**given)
+
+
+@Parameter(name="*", group=Group("Ledger"))
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """Where a release is recorded."""
+
+    population: str | None = None
+    "Record the release in the ledger of these people; without it nobody adds releases up."
+    ledger: Path | None = None
+    "The ledger's file, if it is not found by the name of the population."
+    allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
+    "Release although no accounting covers it and the population has a cap."
+
+    def opened(self, expected: Charge) -> Ledger | None:
+        """The ledger, if one is asked for and would grant this charge; None without one."""
+        if self.population is None and self.ledger is None:
+            return None
+        ledger = Ledger.locate(self.population, self.ledger)
+        ledger.check(expected, allow_unaccounted=self.allow_unaccounted)
+        return ledger
+
+
+@Parameter(name="*", group=Group("Cap"))
+@dataclass(frozen=True, kw_only=True)
+class Capping:
+    """What all releases on a population may cost together."""
+
+    set_epsilon_cap: str | None = None
+    "Set the cap: ε that all releases together may reach."
+    set_delta_cap: str | None = None
+    "Set the cap: δ likewise. Set the cap before the first release."
+    epsilon_aside: str = "0"
+    "The part of ε for stages that are no noisy sums, such as sampling real rows."
+    delta_aside: str | None = None
+    "The part of δ for the probabilities that stages set aside; half of it if not given."
+    curve: Curve = "gaussian"
+    "`concentrated` also admits discrete Gaussian noise, and leaves less for each release."
+    raise_cap: Annotated[bool, Parameter(negative="")] = False
+    "Allow the new cap to be higher than the old one; that is recorded too."
+
+    def cap(self) -> Cap | None:
+        """The cap to be set, if any."""
+        if self.set_epsilon_cap is None and self.set_delta_cap is None:
+            return None
+        if self.set_epsilon_cap is None or self.set_delta_cap is None:
+            raise OptionError(
+                "a cap has an epsilon and a delta",
+                hint="give both --set-epsilon-cap and --set-delta-cap",
+            )
+        return Cap.of(
+            self.set_epsilon_cap,
+            self.set_delta_cap,
+            epsilon_aside=self.epsilon_aside,
+            delta_aside=self.delta_aside,
+            curve=self.curve,
+        )

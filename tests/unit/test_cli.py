@@ -192,7 +192,7 @@ def test_a_broken_configuration_file_is_refused(tmp_path, log):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["demo", "inspect", "sanitize", "verify", "generate"])
+@pytest.mark.parametrize("verb", ["demo", "inspect", "ledger", "sanitize", "verify", "generate"])
 def test_help_has_an_example_to_paste(tmp_path, verb):
     done = slogan(verb, "--help", cwd=tmp_path)
 

@@ -34,6 +34,9 @@ Curve = Callable[[Fraction, Fraction], Fraction]
 GRID = Fraction(1, 1 << 20)
 """Noise scales are multiples of this."""
 
+SET_ASIDE = Fraction(1, 2)
+"""The share of δ for probabilities that stages set aside; the rest is for the curve."""
+
 NOTHING = Cost()
 
 
