@@ -27,7 +27,7 @@ _DEFAULT_DELTA = Fraction(1, 10**6)
 def _fraction(number: object) -> Fraction:
     if isinstance(number, Fraction):
         return number
-    if not isinstance(number, str) or not re.fullmatch(r"\d+(/\d+)?", number):
+    if not isinstance(number, str) or not re.fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", number):
         raise ValueError("not a non-negative fraction")
     return Fraction(number)
 

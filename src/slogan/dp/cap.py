@@ -8,7 +8,7 @@ releases are chosen in the light of earlier ones. Proof: docs/proofs/ledger.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -83,9 +83,8 @@ class Cap:
             curve: "concentrated" also admits discrete Gaussian stages and leaves less.
         """
         budget = PrivacyBudget(epsilon=epsilon, delta=delta)
-        aside = exact(epsilon_aside)
         slack = exact(delta) * SET_ASIDE if delta_aside is None else exact(delta_aside)
-        others = Cost(epsilon=aside, rho_of_epsilon=aside**2 / 2, delta=slack)
+        others = Cost(epsilon=exact(epsilon_aside), delta=slack)
         sums = (
             Cost(mu_squared=gaussian_room(budget, others))
             if curve == "gaussian"
@@ -94,7 +93,9 @@ class Cap:
         return cls(epsilon=exact(epsilon), delta=exact(delta), limits=sums + others)
 
     def __post_init__(self) -> None:
-        if account(self.limits).delta(self.epsilon) > self.delta:
+        # However ε is shared out over stages, Σ ε²/2 is at most (Σ ε)²/2.
+        largest = replace(self.limits, rho_of_epsilon=self.limits.epsilon**2 / 2)
+        if account(largest).delta(self.epsilon) > self.delta:
             raise BudgetError(
                 f"limits that are not (ε, δ)-DP for ε = {float(self.epsilon):g} and "
                 f"δ = {float(self.delta):g}",

@@ -163,9 +163,7 @@ class Ledger:
             if number not in books.outcomes:
                 outcome = attempt.outcome(entry.manifest_sha256)
                 books = self._add(books, Settled(release=number, outcome=outcome))
-                attempt.clean_up()
-            elif books.outcomes[number] == "abandoned" and attempt.partial.exists():
-                attempt.clean_up()
+            attempt.clean_up()  # only now: what is left beside the target is the evidence
         return books
 
     def _add(self, books: Books, entry: Entry) -> Books:
