@@ -3,6 +3,8 @@
 from importlib.metadata import version
 
 from slogan.audit.certificate import verify
+from slogan.dp.cap import Cap
+from slogan.dp.ledger import Ledger
 from slogan.errors import SloganError
 from slogan.generate import generate
 from slogan.inspection import inspect
@@ -18,8 +20,10 @@ from slogan.searchlog import SearchLog, read
 __version__ = version("slogan")
 
 __all__ = [
+    "Cap",
     "Diversity",
     "FrequentPairs",
+    "Ledger",
     "OutputSize",
     "PrivacyBudget",
     "QueryDiversity",

@@ -310,6 +310,20 @@ def test_lines_cannot_be_reordered_repeated_or_left_out(ledger, written):
         assert damaged(ledger, b"".join([*lines[:n], *lines[n + 1 :]]))
 
 
+def test_a_link_that_was_made_to_look_right_breaks_the_next_one(ledger, written):
+    lines = written.splitlines(keepends=True)
+    old = Chain(ledger.file).read()[2]
+    forged = Link(
+        number=old.number,
+        time=old.time,
+        previous=old.previous,
+        entry={**old.entry, "cost": None},
+    )
+
+    assert damaged(ledger, b"".join([*lines[:2], forged.line(), *lines[3:]]))
+    assert not damaged(ledger, b"".join([*lines[:2], forged.line()]))
+
+
 def test_a_tail_that_was_cut_off_is_found_with_a_noted_head(ledger, written):
     noted = ledger.books().head
     lines = written.splitlines(keepends=True)
@@ -391,15 +405,16 @@ def test_a_ledger_in_use_is_waited_for_and_then_given_up(ledger, monkeypatch):
 
 
 def test_a_release_that_cannot_be_found_counts_as_spent(ledger, monkeypatch):
-    """Somebody moved it between the crash and the next start: it may have been published."""
+    """Somebody moved or replaced it between the crash and the next start: it was published."""
     monkeypatch.setattr(Ledger, "_settle", lambda self, books: books)
-    target = release(ledger)
-    target.rename(target.with_name("elsewhere"))
+    moved, replaced = release(ledger), release(ledger)
+    moved.rename(moved.with_name("elsewhere"))
+    (replaced / "public/manifest.json").write_text("{}")
     monkeypatch.undo()
     books = ledger.books()
 
-    assert list(books.outcomes.values()) == ["in doubt"]
-    assert books.spent == QUARTER
+    assert list(books.outcomes.values()) == ["in doubt", "in doubt"]
+    assert books.spent == QUARTER + QUARTER
 
 
 def test_hundreds_of_releases_with_unlike_costs_add_up(ledger):

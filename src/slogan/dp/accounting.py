@@ -192,6 +192,12 @@ def rounded_up(number: Fraction) -> float:
     return near if Fraction(near) >= number else math.nextafter(near, math.inf)
 
 
+def rounded_down(number: Fraction) -> float:
+    """The largest float that is at most the number."""
+    near = float(number)
+    return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
+
+
 def _needed(mu_squared: Fraction, norm_squared: Number) -> Fraction:
     if mu_squared <= 0 or (square := exact(norm_squared)) <= 0:
         raise BudgetError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
 from pydantic import ValidationError as NotAnEntryError
 
-from slogan.dp.accounting import composed, rounded_up
+from slogan.dp.accounting import composed, rounded_down, rounded_up
 from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Link, head
 from slogan.dp.mechanisms import Cost
@@ -192,7 +192,7 @@ class Books:
             "file": str(self.file),
             "head": self.head,
             "entries": [
-                {"number": link.number, "time": link.time, "hash": link.hash, **link.entry}
+                {"number": link.number, "time": link.time, **link.entry, "hash": link.hash}
                 for link in self.links
             ],
             "releases": len(self.releases),
@@ -225,7 +225,7 @@ class Books:
         return {
             "epsilon": float(self.cap.epsilon),
             "delta": float(self.cap.delta),
-            "limits": _numbers(self.cap.limits),
+            "limits": _numbers(self.cap.limits, rounded_down),
             "came_first": self.cap_came_first,
         }
 
@@ -234,11 +234,11 @@ class Books:
             return None
         room = self.cap.room(self.spent)
         return {
-            **_numbers(self.cap.remaining(self.spent)),
+            **_numbers(self.cap.remaining(self.spent), rounded_down),
             "one_release": None if room is None else room._asdict(),
         }
 
 
-def _numbers(cost: Cost) -> dict[str, float]:
+def _numbers(cost: Cost, rounded: Callable[[Fraction], float] = rounded_up) -> dict[str, float]:
     parts = ("mu_squared", "rho", "epsilon", "delta")
-    return {name: rounded_up(getattr(cost, name)) for name in parts}
+    return {name: rounded(getattr(cost, name)) for name in parts}
