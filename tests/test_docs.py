@@ -47,7 +47,7 @@ def run(command, folder):
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={**env, "PATH": path, "NO_COLOR": "1"},
+        env={**env, "PATH": path, "NO_COLOR": "1", "XDG_DATA_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
         check=False,
