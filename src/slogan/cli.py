@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from slogan import __version__, words
 from slogan.audit.certificate import verify as verify_release
 from slogan.demo import demo as run_demo
-from slogan.dp.ledger import Charge, Ledger, known
+from slogan.dp.ledger import Ledger, known
 from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
@@ -127,8 +127,7 @@ def sanitize(
         Fresh random user-IDs, or the log's own.
     """
     budget, objective = budgeting.budget(), utility.build()
-    asked = Charge(method="sanitize", parameters={}, cost=None, test_run=seed is not None)
-    ledger = recording.opened(asked)
+    ledger = recording.opened(cost=None, test_run=seed is not None)
     with _watching() as watch:
         release = sanitize_log(
             reading.log(log),

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 from slogan import engines, objectives, solvers
 from slogan.dp.cap import Cap, Curve
 from slogan.dp.ledger import Charge, Ledger
+from slogan.dp.mechanisms import Cost
 from slogan.errors import OptionError
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
@@ -129,11 +130,12 @@ class Recording:
     allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
     "Release although no accounting covers it and the population has a cap."
 
-    def opened(self, expected: Charge) -> Ledger | None:
-        """The ledger, if one is asked for and would grant this charge; None without one."""
+    def opened(self, *, cost: Cost | None, test_run: bool) -> Ledger | None:
+        """The ledger, after it was asked whether it would grant this; None if none is named."""
         if self.population is None and self.ledger is None:
             return None
         ledger = Ledger.locate(self.population, self.ledger)
+        expected = Charge(method="", parameters={}, cost=cost, test_run=test_run)
         ledger.check(expected, allow_unaccounted=self.allow_unaccounted)
         return ledger
 

@@ -136,7 +136,7 @@ class Books:
     @property
     def population(self) -> str:
         """Whose ledger it is."""
-        first = self.entries[0]
+        first = self.entries[0] if self.entries else None
         return first.population if isinstance(first, Opened) else ""
 
     @property

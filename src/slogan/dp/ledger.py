@@ -70,10 +70,6 @@ class Ledger:
             return cls(ledger.file, Books(ledger.file, tuple(Chain(ledger.file).read())).population)
         return ledger
 
-    def exists(self) -> bool:
-        """Whether it was created."""
-        return self.file.exists()
-
     def create(self) -> Books:
         """Start the ledger of a population that has none."""
         with self._chain.locked():
@@ -121,11 +117,11 @@ class Ledger:
     ) -> Generator[Books]:
         with self._settled() as books:
             _require(books, charge, allow_unaccounted=allow_unaccounted)
-            countable = charge.cost is not None and not charge.test_run
+            cost = None if charge.test_run else charge.cost
             entry = Booked(
                 method=charge.method,
                 parameters={name: _plain(value) for name, value in charge.parameters.items()},
-                cost=Costs.of(charge.cost) if charge.cost is not None and countable else None,
+                cost=None if cost is None else Costs.of(cost),
                 test_run=charge.test_run,
                 allow_unaccounted=allow_unaccounted,
                 manifest_sha256=sha256_of(attempt.partial / MANIFEST),
