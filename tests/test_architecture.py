@@ -11,7 +11,7 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy modes randomness registry stages
+    errors arrays privacy modes randomness registry stages publishing
     histogram constraints program plan objectives solvers sampling dp laplace planning
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline

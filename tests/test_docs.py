@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "generate", "inspect", "sanitize", "synthesize", "verify")
+VERBS = ("demo", "generate", "inspect", "ledger", "sanitize", "synthesize", "verify")
 
 
 def page(name):
@@ -47,7 +47,7 @@ def run(command, folder):
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={**env, "PATH": path, "NO_COLOR": "1"},
+        env={**env, "PATH": path, "NO_COLOR": "1", "XDG_DATA_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
         check=False,
@@ -232,11 +232,11 @@ def prepare(folder):
         (folder / "slogan.toml").write_text(block)
 
 
-def save_release(folder):
+def save_release(folder, **options):
     budget = slogan.PrivacyBudget(exp_epsilon="2", delta="0.5")
     release = slogan.sanitize(folder / "clicks.tsv", budget, time_limit=5)
     try:
-        return release.save(folder / "release")
+        return release.save(folder / "release", **options)
     finally:
         release.close()
 
@@ -286,6 +286,19 @@ def test_the_fields_of_inspect_are_documented(tmp_path):
     found = slogan.inspect(tmp_path / "clicks.tsv").summary()
 
     assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
+
+
+def test_the_fields_of_ledger_are_documented(tmp_path):
+    ledger = slogan.Ledger.locate("web", tmp_path / "web.ledger")
+    ledger.create()
+    prepare(tmp_path)
+    save_release(tmp_path, ledger=ledger)
+    told = ledger.set_cap(slogan.Cap.of("1", "1e-6")).summary()
+    text = page("reference/json.md").split("## slogan ledger --json")[1].split("\n## ")[0]
+
+    assert [n for n in fields(told) if not documented(n, text)] == []
+    for entry in told["entries"]:
+        assert [name for name in entry if f"`{name}`" not in text] == []
 
 
 def test_every_check_of_verify_is_documented(tmp_path):

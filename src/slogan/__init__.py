@@ -4,6 +4,8 @@ from importlib.metadata import version
 
 from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
+from slogan.dp.cap import Cap
+from slogan.dp.ledger import Ledger
 from slogan.errors import SloganError
 from slogan.generate import generate
 from slogan.inspection import inspect
@@ -23,10 +25,12 @@ __version__ = version("slogan")
 
 __all__ = [
     "CappedRelease",
+    "Cap",
     "Diversity",
     "Exact",
     "FrequentPairs",
     "Laplace",
+    "Ledger",
     "OutputSize",
     "PrivacyBudget",
     "Private",

@@ -9,6 +9,7 @@ from typing import Any
 
 from slogan.arrays import Ints
 from slogan.dp.capped_sampling import expected_exposed
+from slogan.dp.mechanisms import Cost
 from slogan.dp.private_histogram import Division, PrivateHistogram
 from slogan.privacy import exact
 from slogan.publication import Publication
@@ -31,6 +32,10 @@ class CappedRelease(Publication):
     def cap(self) -> float:
         """B: the most clicks that any user is expected to show."""
         return float(exact(self.division.sampling.cap))
+
+    @property
+    def cost(self) -> Cost:
+        return self.histogram.account.cost
 
     def summary(self) -> dict[str, Any]:
         users = self.counted.users

@@ -18,11 +18,23 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from slogan import __version__, words
 from slogan.audit.certificate import verify as verify_release
 from slogan.demo import demo as run_demo
+from slogan.dp.ledger import Ledger, known
+from slogan.dp.private_histogram import divide
+from slogan.dp.statistics import spread
 from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
-from slogan.options import Budgeting, Counting, Reading, Synthesis, Utility
+from slogan.modes import Private
+from slogan.options import (
+    Budgeting,
+    Capping,
+    Counting,
+    Reading,
+    Recording,
+    Synthesis,
+    Utility,
+)
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.stages import Watcher, silent
 from slogan.synthesizing import synthesize as synthesize_log
@@ -112,6 +124,7 @@ def sanitize(
     utility: Utility = Utility(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),
+    recording: Recording = Recording(),
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: Seed = None,
     force: Force = False,
@@ -127,6 +140,8 @@ def sanitize(
         Fresh random user-IDs, or the log's own.
     """
     budget, objective, counts = budgeting.budget(), utility.build(), counting.build()
+    cost = divide(budget, counts.sampling_share).cost if isinstance(counts, Private) else None
+    ledger = recording.opened(cost=cost, test_run=seed is not None)
     with _watching() as watch:
         release = sanitize_log(
             reading.log(log),
@@ -143,7 +158,12 @@ def sanitize(
             watcher=watch,
         )
         try:
-            summary = release.save(output, force=force)
+            summary = release.save(
+                output,
+                force=force,
+                ledger=ledger,
+                allow_unaccounted=recording.allow_unaccounted,
+            )
         finally:
             release.close()
     _print(summary, words.sanitized, json=json)
@@ -158,6 +178,7 @@ def synthesize(
     budgeting: Budgeting = Budgeting(),
     synthesis: Synthesis = Synthesis(),
     reading: Reading = Reading(),
+    recording: Recording = Recording(),
     seed: Seed = None,
     force: Force = False,
     json: Json = False,
@@ -167,6 +188,8 @@ def synthesize(
     `slogan synthesize clicks.tsv -o release --epsilon 1 --delta 1e-6`
     """
     budget, objective = budgeting.budget(), synthesis.build()
+    cost = spread(budget, association=True).cost
+    ledger = recording.opened(cost=cost, test_run=seed is not None)
     with _watching() as watch:
         release = synthesize_log(
             reading.log(log),
@@ -181,7 +204,7 @@ def synthesize(
             watcher=watch,
         )
         try:
-            summary = release.save(output, force=force)
+            summary = release.save(output, force=force, ledger=ledger)
         finally:
             release.close()
     _print(summary, words.synthesized, json=json)
@@ -217,6 +240,44 @@ def verify(
             f"verification failed: {', '.join(failed)}",
             hint="do not publish; make the release again from the log with the intended parameters",
         )
+
+
+@app.command
+def ledger(
+    *,
+    population: str | None = None,
+    file: Annotated[Path | None, Parameter(name="--ledger")] = None,
+    create: Annotated[bool, Parameter(negative="")] = False,
+    capping: Capping = Capping(),
+    expect_head: str | None = None,
+    json: Json = False,
+) -> None:
+    """Show what was released on a population, what it cost together, and what remains.
+
+    `slogan ledger --population web-users --create --set-epsilon-cap 1 --set-delta-cap 1e-6`
+
+    Parameters
+    ----------
+    population
+        Whose ledger; without a name or a file, all ledgers that are found by name.
+    file
+        The ledger's file, if it is not found by the name of the population.
+    create
+        Start the ledger of a population that has none.
+    expect_head
+        A head hash that you noted earlier: refuse a ledger whose end was cut off since.
+    """
+    cap = capping.cap()
+    if population is None and file is None and not create and cap is None:
+        _print({"ledgers": [one.books().summary() for one in known()]}, words.ledgers, json=json)
+        return
+    one = Ledger.locate(population, file)
+    books = one.create() if create else one.books()
+    if expect_head is not None:
+        books.require_link(expect_head)
+    if cap is not None:
+        books = one.set_cap(cap, allow_raise=capping.raise_cap)
+    _print(books.summary(), words.ledger, json=json)
 
 
 @app.command

@@ -171,3 +171,13 @@ class VerificationError(SloganError):
     """A release does not keep what its manifest promises."""
 
     exit_code = 4
+
+
+class LedgerError(SloganError):
+    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable, not there."""
+
+    exit_code = 5
+
+
+class BudgetRefusedError(LedgerError):
+    """The ledger refuses: the population's cap does not allow it."""

@@ -10,6 +10,9 @@ from cyclopts import Group, Parameter
 
 from slogan import engines, objectives, solvers
 from slogan.dp import selection
+from slogan.dp.cap import Cap, Curve
+from slogan.dp.ledger import Charge, Ledger
+from slogan.dp.mechanisms import Cost
 from slogan.errors import OptionError
 from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
@@ -188,3 +191,61 @@ def _objective(name: str, min_support: str | None, output_size: int | None) -> O
             hint="use it with --objective frequent_pairs, or leave it out",
         )
     return kind(**given)
+
+
+@Parameter(name="*", group=Group("Ledger"))
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """Where a release is recorded."""
+
+    population: str | None = None
+    "Record the release in the ledger of these people; without it nobody adds releases up."
+    ledger: Path | None = None
+    "The ledger's file, if it is not found by the name of the population."
+    allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
+    "Release although no accounting covers it and the population has a cap."
+
+    def opened(self, *, cost: Cost | None, test_run: bool) -> Ledger | None:
+        """The ledger, after it was asked whether it would grant this; None if none is named."""
+        if self.population is None and self.ledger is None:
+            return None
+        ledger = Ledger.locate(self.population, self.ledger)
+        expected = Charge(method="", parameters={}, cost=cost, test_run=test_run)
+        ledger.check(expected, allow_unaccounted=self.allow_unaccounted)
+        return ledger
+
+
+@Parameter(name="*", group=Group("Cap"))
+@dataclass(frozen=True, kw_only=True)
+class Capping:
+    """What all releases on a population may cost together."""
+
+    set_epsilon_cap: str | None = None
+    "Set the cap: ε that all releases together may reach."
+    set_delta_cap: str | None = None
+    "Set the cap: δ likewise. Set the cap before the first release."
+    epsilon_aside: str = "0"
+    "The part of ε for stages that are no noisy sums, such as sampling real rows."
+    delta_aside: str | None = None
+    "The part of δ for the probabilities that stages set aside; half of it if not given."
+    curve: Curve = "gaussian"
+    "`concentrated` also admits discrete Gaussian noise, and leaves less for each release."
+    raise_cap: Annotated[bool, Parameter(negative="")] = False
+    "Allow the new cap to be higher than the old one; that is recorded too."
+
+    def cap(self) -> Cap | None:
+        """The cap to be set, if any."""
+        if self.set_epsilon_cap is None and self.set_delta_cap is None:
+            return None
+        if self.set_epsilon_cap is None or self.set_delta_cap is None:
+            raise OptionError(
+                "a cap has an epsilon and a delta",
+                hint="give both --set-epsilon-cap and --set-delta-cap",
+            )
+        return Cap.of(
+            self.set_epsilon_cap,
+            self.set_delta_cap,
+            epsilon_aside=self.epsilon_aside,
+            delta_aside=self.delta_aside,
+            curve=self.curve,
+        )

@@ -1,23 +1,20 @@
-"""Publication: what every release has in common, and the folder that appears all at once."""
+"""Publication: what every release has in common, from its manifest to its folder."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import secrets
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from slogan.dp.ledger import Charge, Ledger, publish_recorded
+from slogan.dp.mechanisms import Cost
 from slogan.engines import Counted, Engine
-from slogan.errors import ReleaseExistsError, SloganError
 from slogan.manifest import Budget, Manifest, PublishedLog, published_log, versions
 from slogan.privacy import PrivacyBudget
 from slogan.promise import promise_of
+from slogan.publishing import sha256_of
 from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
@@ -55,12 +52,48 @@ class Publication(ABC):
     def write_curators_tables(self, curator: Path) -> None:  # noqa: B027  most have none
         """Write what only the curator may see, beside the certificate and the report."""
 
-    def save(self, target: str | Path, *, force: bool = False) -> dict[str, Any]:
-        """Write the release folder, whole or not at all; returns the summary with its place."""
+    @property
+    @abstractmethod
+    def cost(self) -> Cost | None:
+        """What the release costs the users of the log; None if no accounting covers it."""
+
+    @property
+    def charge(self) -> Charge:
+        """What a ledger is told."""
+        return Charge(
+            method=f"{self.method}, {self.claims()['counts']} counts",
+            parameters={**self.budget.parameters(), **self.parameters},
+            cost=self.cost,
+            test_run=self.seed is not None,
+        )
+
+    def save(
+        self,
+        target: str | Path,
+        *,
+        force: bool = False,
+        ledger: Ledger | None = None,
+        allow_unaccounted: bool = False,
+    ) -> dict[str, Any]:
+        """Write the release folder, whole or not at all; returns the summary with its place.
+
+        Args:
+            target: The folder.
+            force: Replace an older release.
+            ledger: Where the release is recorded; nowhere if not given.
+            allow_unaccounted: Release although the ledger's cap says nothing about it.
+        """
         folder = Path(target)
         with self.stages.stage("write"):
-            publish(folder, self._fill, force=force)
-        return {**self.summary(), "release": str(folder)}
+            recorded = publish_recorded(
+                folder,
+                self._fill,
+                force=force,
+                charge=self.charge,
+                ledger=ledger,
+                allow_unaccounted=allow_unaccounted,
+            )
+        return {**self.summary(), "release": str(folder), "ledger": recorded}
 
     def _fill(self, folder: Path) -> None:
         public, curator = folder / "public", folder / "curator"
@@ -103,69 +136,3 @@ class Publication(ABC):
     def close(self) -> None:
         """Forget the log."""
         self.engine.close()
-
-
-def publish(target: Path, fill: Callable[[Path], None], *, force: bool) -> None:
-    """Fill a folder under a temporary name beside the target, then rename it into place."""
-    if target.exists() or target.is_symlink():
-        _check_replaceable(target, force=force)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.parent / f".{target.name}.partial-{secrets.token_hex(8)}"
-        partial.mkdir()
-    except OSError as cause:
-        raise SloganError(
-            f"cannot write beside {target}: {cause.strerror}",
-            hint="choose a writable place with -o",
-        ) from cause
-    try:
-        fill(partial)
-        _sync(partial)
-        _swap(partial, target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _check_replaceable(target: Path, *, force: bool) -> None:
-    if not force:
-        raise ReleaseExistsError(
-            f"{target} already exists", hint="choose another -o, or give --force to replace it"
-        )
-    is_release = target.is_dir() and not target.is_symlink()
-    if not is_release or (
-        any(target.iterdir()) and not (target / "public/manifest.json").is_file()
-    ):
-        raise ReleaseExistsError(
-            f"{target} is not a release of slogan, so --force does not replace it",
-            hint="choose another -o, or remove it yourself",
-        )
-
-
-def _swap(partial: Path, target: Path) -> None:
-    if not target.exists():
-        partial.rename(target)
-        return
-    old = target.parent / f".{target.name}.replaced-{secrets.token_hex(8)}"
-    target.rename(old)
-    try:
-        partial.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    shutil.rmtree(old)
-
-
-def _sync(folder: Path) -> None:
-    """Have everything on disk before the rename makes it visible."""
-    for path in [*folder.rglob("*"), folder]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def sha256_of(file: Path) -> str:
-    """The checksum of a file."""
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from slogan.dp.mechanisms import Cost
 from slogan.dp.reach import weight_needed
 from slogan.dp.statistics import Spending, Statistics
 from slogan.publication import Publication
@@ -20,6 +21,10 @@ class SyntheticRelease(Publication):
     @property
     def method(self) -> str:
         return "synthesize"
+
+    @property
+    def cost(self) -> Cost:
+        return self.statistics.account.cost
 
     def summary(self) -> dict[str, Any]:
         found, output = self.statistics, self.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -48,6 +49,7 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         "guaranteed given the counts, for the removal of any user in the log; " + _of_counts(done),
         f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
         *_left_out(done),
+        _recorded(done["ledger"]),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
@@ -71,6 +73,7 @@ def _capped(done: dict[str, Any]) -> RenderableType:
         f"{done['exposed_users_at_most']:,.1f} of {done['users']:,} at most",
         f"{done['pairs_selected']:,} pairs could be released",
         *_left_out(done),
+        _recorded(done["ledger"]),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
@@ -107,12 +110,19 @@ def synthesized(done: dict[str, Any]) -> RenderableType:
         f"a pair is released from about {needed:.0f} users on if they hold nothing else, from "
         f"{5 * needed:.0f} if each holds 25 pairs: more users release more pairs",
         *_left_out(done),
+        _recorded(done["ledger"]),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
     if done["test_run"]:
         lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
     return Group(table, Text(), Text("\n".join(lines)))
+
+
+def _recorded(ledger: dict[str, str] | None) -> str:
+    if ledger is None:
+        return "in no ledger: nobody adds this release to others on the same people (--population)"
+    return f"recorded in the ledger of {ledger['population']}, head {ledger['head']}"
 
 
 def verdict(found: dict[str, Any]) -> RenderableType:
@@ -185,3 +195,89 @@ def demo(told: dict[str, Any]) -> RenderableType:
         f"Took {told['seconds']} s."
     )
     return Group(Text("\n".join(story)), Text(), table, Text(), Text(end))
+
+
+def ledger(books: dict[str, Any]) -> RenderableType:
+    """Every entry, what it comes to, and what remains."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("#", "UTC", "entry", "cost", "outcome"):
+        table.add_column(heading, no_wrap=heading in ("#", "UTC"))
+    outcomes = {e["release"]: e["outcome"] for e in books["entries"] if e["kind"] == "outcome"}
+    for entry in books["entries"]:
+        if entry["kind"] != "outcome":
+            table.add_row(*_entry(entry, outcomes))
+    return Group(table, Text(), Text("\n".join(_totals(books))))
+
+
+def ledgers(found: dict[str, Any]) -> RenderableType:
+    """One line for each population."""
+    if not found["ledgers"]:
+        return Text("no ledger yet; slogan ledger --population NAME --create starts one")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("population", "releases", "ε cap", "δ cap", "remains for one release"):
+        table.add_column(heading, justify="left" if heading == "population" else "right")
+    for books in found["ledgers"]:
+        cap = books["cap"] or {"epsilon": "–", "delta": "–"}
+        table.add_row(
+            books["population"],
+            f"{books['releases']:,}",
+            f"{cap['epsilon']}",
+            f"{cap['delta']}",
+            _room(books["remaining"]),
+        )
+    return table
+
+
+def _entry(entry: dict[str, Any], outcomes: dict[int, str]) -> list[str]:
+    start = [str(entry["number"]), entry["time"][:16].replace("T", " ")]
+    if entry["kind"] == "opened":
+        return [*start, f"opened for {entry['population']}", "", ""]
+    if entry["kind"] == "cap":
+        words = "cap raised" if entry["raised"] else "cap set"
+        promise = f"{words}: ε = {_short(entry['epsilon'])}, δ = {_short(entry['delta'])}"
+        return [*start, promise, f"at most {_parts(entry['limits'])}", ""]
+    kind = " (TEST RUN)" if entry["test_run"] else ""
+    cost = _parts(entry["cost"]) if entry["cost"] else "not accountable"
+    return [*start, f"{entry['method']}{kind}", cost, outcomes.get(entry["number"], "open")]
+
+
+def _parts(cost: dict[str, str]) -> str:
+    symbols = {"μ²": "mu_squared", "ρ": "rho", "ε": "epsilon", "δ": "delta"}
+    parts = {symbol: _short(cost[name]) for symbol, name in symbols.items()}
+    return ", ".join(f"{symbol} {part}" for symbol, part in parts.items() if part != "0")
+
+
+def _short(fraction: str) -> str:
+    return f"{float(Fraction(fraction)):.4g}"
+
+
+def _totals(books: dict[str, Any]) -> list[str]:
+    composed, cap = books["composed"], books["cap"]
+    reached = composed["epsilon_at_delta"]
+    power = "no ε" if reached is None else f"ε = {reached:.4g}"
+    lines = [
+        f"{books['releases']:,} releases count; what is accountable comes to "
+        f"δ = {composed['delta_at_epsilon']:.4g} at ε = {composed['epsilon']:g}, "
+        f"{power} at δ = {composed['delta']:g}"
+    ]
+    if cap is None:
+        lines.append("no cap: the ledger records and refuses nothing")
+    else:
+        lines.append(f"remains: {_room(books['remaining'])}")
+        if not cap["came_first"]:
+            lines.append(
+                "the cap came after a release: it is a promise about all of them only if what "
+                "they showed had no part in its choice"
+            )
+    if books["unaccounted"]:
+        lines.append(f"no accounting covers {books['unaccounted']:,} of the releases")
+    if books["test_runs"]:
+        lines.append(f"{books['test_runs']:,} are test runs, which must not be published")
+    return [*lines, f"{books['file']}: every link checks", f"head {books['head']}"]
+
+
+def _room(remaining: dict[str, Any] | None) -> str:
+    if remaining is None:
+        return "–"
+    room = remaining["one_release"]
+    return "nothing" if room is None else f"ε = {room['epsilon']:g} at δ = {room['delta']:g}"

@@ -22,6 +22,7 @@ from slogan.dp.accounting import (
     composed,
     deviation,
     gaussian_room,
+    rounded_down,
     rounded_up,
     spendable,
     split,
@@ -286,8 +287,10 @@ def test_noise_is_the_least_on_the_grid_that_is_enough(part, square, grid):
 
 
 @given(st.fractions("1/1000000", 10**6))
-def test_floats_are_rounded_up(number):
+def test_floats_are_rounded_up_or_down(number):
     assert Fraction(math.nextafter(rounded_up(number), 0)) < number <= Fraction(rounded_up(number))
+    below = rounded_down(number)
+    assert Fraction(below) <= number < Fraction(math.nextafter(below, math.inf))
 
 
 # --- a whole release ---

@@ -16,7 +16,7 @@ import slogan
 from slogan.audit.gaussian import delta_at_most, log_at_most
 from slogan.dp.curves import gaussian_delta
 from slogan.manifest import Manifest
-from slogan.publication import sha256_of
+from slogan.publishing import sha256_of
 from slogan.report.html import public_page
 
 PAIRS = [(f"query {n}", f"www.site{n}.com") for n in range(40)]

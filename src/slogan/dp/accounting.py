@@ -34,6 +34,9 @@ Curve = Callable[[Fraction, Fraction], Fraction]
 GRID = Fraction(1, 1 << 20)
 """Noise scales are multiples of this."""
 
+SET_ASIDE = Fraction(1, 2)
+"""The share of δ for probabilities that stages set aside; the rest is for the curve."""
+
 NOTHING = Cost()
 
 
@@ -187,6 +190,12 @@ def rounded_up(number: Fraction) -> float:
     """The smallest float that is at least the number."""
     near = float(number)
     return near if Fraction(near) >= number else math.nextafter(near, math.inf)
+
+
+def rounded_down(number: Fraction) -> float:
+    """The largest float that is at most the number."""
+    near = float(number)
+    return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
 
 
 def _needed(mu_squared: Fraction, norm_squared: Number) -> Fraction:

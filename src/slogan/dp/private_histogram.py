@@ -36,6 +36,12 @@ class Division:
     parts: dict[str, Fraction]
     """μ² of the other stages of phase 1."""
 
+    @property
+    def cost(self) -> Cost:
+        """What both phases may cost together."""
+        first = self.selection.mu_squared + sum(self.parts.values())
+        return self.sampling.cost + Cost(mu_squared=first, delta=self.selection.delta)
+
 
 def divide(budget: PrivacyBudget, sampling_share: Number) -> Division:
     """Sampling takes its share of ε and δ; what it leaves goes to phase 1."""

@@ -44,6 +44,11 @@ class Spending:
     """μ² of each stage."""
     selection: SelectionBudget
 
+    @property
+    def cost(self) -> Cost:
+        """What all stages may cost together."""
+        return Cost(mu_squared=sum(self.parts.values(), Fraction(0)), delta=self.selection.delta)
+
 
 def spread(budget: PrivacyBudget, *, association: bool) -> Spending:
     """Spread a budget over the stages; without association, its part goes to the others."""
