@@ -24,8 +24,8 @@ from slogan.synthetic import SyntheticRelease
 __version__ = version("slogan")
 
 __all__ = [
-    "CappedRelease",
     "Cap",
+    "CappedRelease",
     "Diversity",
     "Exact",
     "FrequentPairs",

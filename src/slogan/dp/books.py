@@ -18,7 +18,7 @@ from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Link, head
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetError, LedgerError
-from slogan.publishing import Outcome, Attempt
+from slogan.publishing import Attempt, Outcome
 
 _DEFAULT_EPSILON = Fraction(1)
 _DEFAULT_DELTA = Fraction(1, 10**6)
