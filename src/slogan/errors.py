@@ -156,13 +156,22 @@ class TooFewUsersError(NothingToReleaseError):
     """No pair is held by enough users for an end-to-end private release."""
 
     def __init__(self, *, users: int, share: float, needed: float) -> None:
-        many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
+        if share < 1:
+            many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
+            hint = (
+                f"pool more logs: {many} of this kind would release a first pair (computed from "
+                "the raw log, for the curator only); raise epsilon if you must, and leave delta "
+                "small"
+            )
+        else:
+            hint = (
+                "the noise hid it, or this selector is weak: leave --selector out, or raise epsilon"
+            )
         super().__init__(
-            f"no pair is held by enough users: it takes a weight of {needed:.3g}, to which a user "
-            f"with n pairs adds 1/√n, and the heaviest pair of these {users:,} users has "
+            f"no pair is held by enough users: it takes a weight of about {needed:.3g}, to which a "
+            f"user with n pairs adds 1/√n, and the heaviest pair of these {users:,} users has "
             f"{share:.0%} of that",
-            hint=f"pool more logs: {many} of this kind would release a first pair (computed from "
-            "the raw log, for the curator only); raise epsilon if you must, and leave delta small",
+            hint=hint,
         )
         self.users, self.share, self.needed = users, share, needed
 

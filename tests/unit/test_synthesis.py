@@ -55,6 +55,12 @@ def test_totals_are_exact(counts, bins, classes, seed):
     assert found.user.max(initial=0) < sum(bins)
 
 
+def test_without_users_nothing_is_dealt():
+    found = deal(np.array([3, 4]), one_class(2), sizes(-5), np.random.default_rng(0))
+
+    assert (found.clicks, found.users) == (0, 0)
+
+
 def test_users_hold_as_many_pairs_as_was_measured():
     counts = np.full(300, 40)
     found = deal(counts, one_class(300), sizes(500, 300, 200, 100), np.random.default_rng(1))

@@ -47,7 +47,7 @@ def verify(
     """
     folder = Path(release)
     if not folder.is_dir():
-        raise LogNotFoundError(f"no release at {folder}", hint="give the folder `sanitize` wrote")
+        raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
     asked = None if budget is None else bounds_of(budget.parameters())
     manifest, finding = read_manifest(folder / "public/manifest.json")
     checks = [Check(name="manifest", ok=finding[0], detail=finding[1])]

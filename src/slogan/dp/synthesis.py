@@ -30,6 +30,8 @@ def deal(counts: Ints, mixture: Mixture, sizes: Sizes, generator: np.random.Gene
     and a size, is drawn for a pair by how likely the class holds it, and for as many pairs as the
     size says. The clicks of each pair sum exactly to its count.
     """
+    if not sizes.users:
+        return _merged(*np.zeros((3, 0), dtype=np.int64))
     size = 1 + generator.choice(LARGEST, size=sizes.users, p=sizes.shape)
     visits = _visits(counts, int(size.sum()))
     of_class = generator.multinomial(visits, mixture.of_pair)

@@ -116,7 +116,7 @@ def _reduced(columns: sp.csc_array, limit: Floats, upper: Ints) -> Packing:
     kept = np.flatnonzero(upper > 0).astype(np.int64)
     problem = _with_binding_rows(kept, sp.csr_array(columns[:, kept].tocsr()), limit, upper[kept])
     while True:
-        # Without the outdone pairs further rows cannot bind, without those further pairs are outdone.
+        # Without the outdone pairs fewer rows bind, and with fewer rows more pairs are outdone.
         left = np.flatnonzero(~outdone_pairs(problem.matrix))
         smaller = _with_binding_rows(
             problem.kept[left],
