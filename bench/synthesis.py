@@ -32,6 +32,7 @@ MOST_SECONDS, MOST_DISTANCE, LEAST_RECALL, LEAST_PRECISION = 120.0, 0.004, 0.9, 
 _THREADS = 2
 _ASKED = 10
 _HIDDEN = 10_000
+_LABELLED = 20_000
 _POPULARITY = 0.05
 
 
@@ -49,7 +50,8 @@ def main(argv: list[str]) -> None:
                 continue
             log = _log(folder, users, clicks)
             for kind in options.kinds:
-                _write_taxonomy(taxonomy, log)
+                if kind == "taxonomy":
+                    _write_taxonomy(taxonomy, log)
                 record = _synthesized(log, Path(private, "release"), kind, taxonomy)
                 key = f"{case} | {kind}"
                 store.keep(key, record)
@@ -73,11 +75,13 @@ def _log(folder: Path, users: int, clicks: float) -> Path:
 
 
 def _write_taxonomy(file: Path, log: Path) -> None:
-    """Every site of the log under the topic whose word its name holds: all labels are right."""
+    """Popular sites of the log under the topic whose word their name holds: labels are right."""
     topic = {word: name for name, words in vocabulary.TOPICS.items() for word in words}
     longest = sorted(topic, key=len, reverse=True)
     with duckdb.connect() as sql:
-        rows = sql.execute(f"SELECT DISTINCT url FROM '{log}' USING SAMPLE 200000 ROWS").fetchall()
+        rows = sql.execute(f"""
+            SELECT url FROM '{log}' GROUP BY url ORDER BY sum(count) DESC, url
+            LIMIT {_LABELLED}""").fetchall()
     lines = []
     for (url,) in rows:
         host = url.removeprefix("www.")
