@@ -14,7 +14,6 @@ from slogan.program import Program
 from slogan.solvers._dominance import implied_rows, outdone_pairs
 from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix, sorted_within
 
-
 # Presolving goes on while a round takes away this share of the pairs.
 _WORTH_A_ROUND = 0.25
 
