@@ -24,7 +24,7 @@ def markdown(stored: dict[str, Record], measured_on: str) -> str:
         for users, what in sorted(keys, key=lambda key: (int(key[0]), key[1]))
     }
     records = {key: run for key, run in runs.items() if "slogan" in run}
-    fixed = {users: run for (users, _), run in runs.items() if "slogan" not in run}
+    fixed = {key: run for key, run in runs.items() if "slogan" not in run}
     return "\n\n".join(
         [
             "# How do time and memory grow with the log?",
@@ -108,29 +108,35 @@ def _growth(records: Records) -> str:
     )
 
 
-def _to_a_gap(fixed: dict[int, Record]) -> str:
-    rows, before = [], None
-    for users, ours in sorted(fixed.items()):
-        cells = [f"{users:,}", *[ours.get("failure", "")] * 6]
-        if "value" in ours:
-            cells = [
-                f"{users:,}",
-                f"{ours['shared']['pairs']:,}",
-                f"{100 * ours['gap']:.1f} %",
-                f"{ours['seconds']:.1f}",
-                f"{ours['peak_gib']:.2f}",
-                _times_linear(before, ours, lambda run: run["clicks_in"]),
-                _times_linear(before, ours, lambda run: run["shared"]["pairs"]),
-            ]
-        rows.append(cells)
-        before = ours
+def _to_a_gap(fixed: dict[tuple[int, str], Record]) -> str:
+    rows = []
+    for asked in sorted({what for _, what in fixed}, reverse=True):
+        before = None
+        for users in sorted(users for users, what in fixed if what == asked):
+            ours = fixed[users, asked]
+            rows.append([asked.removeprefix("to a gap of "), f"{users:,}", *_at_gap(before, ours)])
+            before = ours
     return _table(
         "How long until an output is proven to be within the same gap of the largest?",
-        f"The whole of `sanitize --gap 0.15`. Asked: at most {MOST_TIMES_LINEAR:g} × linear from "
+        f"The whole of `sanitize --gap`. Asked: at most {MOST_TIMES_LINEAR:g} × linear from "
         "65,000 to 650,000 users. A larger log also has more shared pairs for each click.",
-        "users | shared pairs | gap | seconds | peak, GiB | × linear in clicks | × in shared pairs",
+        "asked | users | shared pairs | gap | seconds | peak, GiB | × linear in clicks | "
+        "× in shared pairs",
         rows,
     )
+
+
+def _at_gap(before: Record | None, ours: Record) -> list[str]:
+    if "value" not in ours:
+        return [ours.get("failure", "")] * 6
+    return [
+        f"{ours['shared']['pairs']:,}",
+        f"{100 * ours['gap']:.1f} %",
+        f"{ours['seconds']:.1f}",
+        f"{ours['peak_gib']:.2f}",
+        _times_linear(before, ours, lambda run: run["clicks_in"]),
+        _times_linear(before, ours, lambda run: run["shared"]["pairs"]),
+    ]
 
 
 def _times_linear(before: Record | None, now: Record, size: Callable[[Record], float]) -> str:

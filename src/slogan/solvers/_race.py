@@ -33,6 +33,8 @@ _WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
 # From this many pairs on two searchers work at once, the best parts of both are kept, and the
 # relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
 _LARGE = 20_000
+# There the search begins with prices from when a stretch of steps gained less than this share.
+_ROUGHLY = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +98,10 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
         report(0, math.floor(relaxed.bound))
         return time.monotonic() > first
 
-    relaxed.solve(late)
     if problem.pairs < _LARGE:
         relaxed.tighten_on(late)
+    else:
+        relaxed.solve(late, enough=_ROUGHLY)
     # To take in new rows takes about as long as to take in the first ones, or a little longer.
     return relaxed, deadline - 1.5 * (ready - begin)
 

@@ -90,8 +90,13 @@ class Relaxation:
         self._y = np.concatenate([self._y, np.zeros(rows.shape[0])])
         return True
 
-    def solve(self, late: Callable[[], bool]) -> None:
-        """Step until the bound comes to rest or it is late."""
+    def solve(self, late: Callable[[], bool], *, enough: float = _AT_REST) -> None:
+        """Step until the bound comes to rest or it is late.
+
+        Args:
+            late: Whether time is up.
+            enough: Stop when a stretch gains less than this share of the bound.
+        """
         here, self.at_rest = np.inf, False
         for stretch in range(_MOST_STRETCHES):
             before = here
@@ -113,9 +118,9 @@ class Relaxation:
                     self._z[active] = z
                 if not on_time:
                     return
-            if stretch > 2 and before - here < _AT_REST * here:
+            if stretch > 2 and before - here < enough * here:
                 break
-        self.at_rest = True
+        self.at_rest = enough <= _AT_REST
 
     def tighten_on(self, late: Callable[[], bool]) -> None:
         """Add rows and step on until that no longer helps or it is late."""
