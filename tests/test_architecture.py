@@ -14,7 +14,7 @@ ROOMS = """
     errors arrays privacy randomness registry stages
     histogram constraints program plan objectives solvers sampling dp
     detection searchlog rows pseudonyms engines
-    promise manifest report release inspection pipeline
+    promise manifest report release inspection pipeline evaluation
     vocabulary population generate audit demo words options cli
 """
 FLOW = ROOMS.split()

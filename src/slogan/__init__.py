@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from slogan.audit.certificate import verify
 from slogan.errors import SloganError
+from slogan.evaluation import Evaluation, evaluate
 from slogan.generate import generate
 from slogan.inspection import inspect
 from slogan.objectives.diversity import Diversity
@@ -19,6 +20,7 @@ __version__ = version("slogan")
 
 __all__ = [
     "Diversity",
+    "Evaluation",
     "FrequentPairs",
     "OutputSize",
     "PrivacyBudget",
@@ -26,6 +28,7 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "evaluate",
     "generate",
     "inspect",
     "read",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from slogan.searchlog import SearchLog
+from slogan.errors import LogNotFoundError
+from slogan.searchlog import SearchLog, Source, read
 
 MANIFEST_VERSION = 1
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
@@ -74,6 +76,33 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         url=log.columns.url,
         count=log.columns.count,
     )
+
+
+def described(
+    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
+) -> SearchLog:
+    """A log with the format and columns that the manifest names."""
+    told = manifest.log
+    return read(
+        source,
+        format=told.format,
+        user=told.user,
+        query=told.query,
+        url=told.url,
+        count=told.count,
+        columns=None if told.header else told.columns,
+        encoding=encoding,
+        on_bad_row=on_bad_row,
+    )
+
+
+def released_file(folder: Path, manifest: Manifest) -> Path:
+    """The released log of a release folder; a name that leads elsewhere is not followed."""
+    name = manifest.log.file
+    file = folder / "public" / Path(name).name
+    if name != file.name or file.is_symlink() or not file.is_file():
+        raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
+    return file
 
 
 def versions() -> dict[str, str]:

@@ -23,12 +23,12 @@ from slogan.audit.comparison import (
 )
 from slogan.audit.conditions import Bounds, Check, Verdict, bounds_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
-from slogan.manifest import Manifest
+from slogan.manifest import Manifest, described, released_file
 from slogan.privacy import PrivacyBudget
 from slogan.promise import sampling_promise
 from slogan.report.html import public_page
 from slogan.rows import NO_CLICK
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 
 __all__ = ["Check", "Verdict", "verify"]
 
@@ -137,7 +137,7 @@ def _count_input(
         found = (
             log
             if isinstance(log, SearchLog)
-            else _described(
+            else described(
                 log,
                 manifest,
                 encoding=str(told.get("encoding", "utf-8")),
@@ -161,35 +161,10 @@ def _count_released(
     sql: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, private: Path
 ) -> Counted | str:
     try:
-        log = _described(_released_file(folder, manifest), manifest)
+        log = described(released_file(folder, manifest), manifest)
         return count(sql, log, private, into="shown", ignored="")
     except (InputError, OSError):
         return "the released log cannot be read with the format and columns of the manifest"
-
-
-def _released_file(folder: Path, manifest: Manifest) -> Path:
-    name = manifest.log.file
-    file = folder / "public" / Path(name).name
-    if name != file.name or file.is_symlink() or not file.is_file():
-        raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
-    return file
-
-
-def _described(
-    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
-) -> SearchLog:
-    told = manifest.log
-    return read(
-        source,
-        format=told.format,
-        user=told.user,
-        query=told.query,
-        url=told.url,
-        count=told.count,
-        columns=None if told.header else told.columns,
-        encoding=encoding,
-        on_bad_row=on_bad_row,
-    )
 
 
 def _not_a_test_run(evidence: _Evidence) -> _Finding:
@@ -200,7 +175,7 @@ def _not_a_test_run(evidence: _Evidence) -> _Finding:
 
 def _checksum(evidence: _Evidence) -> _Finding:
     try:
-        with _released_file(evidence.folder, evidence.manifest).open("rb") as data:
+        with released_file(evidence.folder, evidence.manifest).open("rb") as data:
             found = hashlib.file_digest(data, "sha256").hexdigest()
     except (LogNotFoundError, OSError) as cause:
         raise _NotPossibleError("the released log is not in public/") from cause
