@@ -19,6 +19,7 @@ from slogan import __version__, words
 from slogan.audit.certificate import verify as verify_release
 from slogan.demo import demo as run_demo
 from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
+from slogan.evaluation import evaluate as evaluate_release
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
@@ -39,6 +40,9 @@ app.meta.suppress_keyboard_interrupt = False
 _stderr = Console(stderr=True, highlight=False)
 
 Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
+LogAndRelease = Annotated[
+    str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
+]
 Json = Annotated[
     bool, Parameter(name="--json", negative="", help="Print one JSON object on stdout.")
 ]
@@ -148,9 +152,7 @@ def sanitize(
 
 @app.command
 def verify(
-    *paths: Annotated[
-        str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
-    ],
+    *paths: LogAndRelease,
     budgeting: Budgeting = Budgeting(),
     reading: Reading = Reading(),
     json: Json = False,
@@ -159,13 +161,11 @@ def verify(
 
     `slogan verify clicks.tsv release`
     """
-    if len(paths) < 2:
-        raise OptionError("verify needs a log and a release", hint="slogan verify LOG RELEASE")
-    *log, release = paths
+    log, release = _log_and_release(paths, "verify")
     budget = None if budgeting == Budgeting() else budgeting.budget()
     with _watching() as watch:
         watch("verify", "")
-        source = list(log) if reading == Reading() else reading.log(log)
+        source = log if reading == Reading() else reading.log(log)
         found = verify_release(
             source, release, budget=budget, memory_limit=reading.memory_limit
         ).summary()
@@ -176,6 +176,46 @@ def verify(
             f"verification failed: {', '.join(failed)}",
             hint="do not publish; sanitize again from the log with the intended parameters",
         )
+
+
+@app.command
+def evaluate(
+    *paths: LogAndRelease,
+    min_support: str | None = None,
+    samples: int = 10,
+    seed: int = 0,
+    reading: Reading = Reading(),
+    json: Json = False,
+) -> None:
+    """Measure how much of a log a release keeps, beside a random sample of the same size.
+
+    `slogan evaluate clicks.tsv release --min-support 1/500,1/100`
+
+    The figures depend on the log and are for the curator; they are kept in the release's curator/.
+    RELEASE may also be any other log, such as a release made elsewhere.
+
+    Parameters
+    ----------
+    min_support
+        Comma-separated shares of clicks from which on a pair is frequent.
+    samples
+        Outputs drawn anew, over which the triplets of a sanitized release are averaged.
+    seed
+        The same seed gives the same figures.
+    """
+    log, release = _log_and_release(paths, "evaluate")
+    with _watching() as watch:
+        found = evaluate_release(
+            log if reading == Reading() else reading.log(log),
+            release if reading == Reading() or Path(release).is_dir() else reading.log([release]),
+            min_support=None if min_support is None else min_support.split(","),
+            samples=samples,
+            seed=seed,
+            engine=reading.engine,
+            memory_limit=reading.memory_limit,
+            watcher=watch,
+        )
+    _print(found.summary(), words.evaluation, json=json)
 
 
 @app.command
@@ -231,6 +271,12 @@ def demo(
     with _watching() as watch:
         told = run_demo(out, watcher=watch)
     _print(told, words.demo, json=json)
+
+
+def _log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:
+    if len(paths) < 2:
+        raise OptionError(f"{verb} needs a log and a release", hint=f"slogan {verb} LOG RELEASE")
+    return list(paths[:-1]), paths[-1]
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from slogan.registry import load_module, module_names
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 
-
 Whose = Literal["same", "others"] | Path
 """Whose user-IDs a second log has: the first log's, other people's, or pseudonyms by a table."""
 

@@ -82,7 +82,7 @@ def _user_numbers(
             (SELECT pseudonym::VARCHAR AS shown, min("user"::VARCHAR) AS name
              FROM {table} GROUP BY shown) n ON n.shown = t.name"""
     else:
-        names = f"SELECT \"user\", {'name' if users == 'same' else 'NULL'} AS name FROM {theirs}"
+        names = f'SELECT "user", {"name" if users == "same" else "NULL"} AS name FROM {theirs}'
     found = sql.execute(f"""
         SELECT coalesce(u."user", -1) AS "user" FROM ({names}) t LEFT JOIN users u USING (name)
         ORDER BY t."user" """).fetchnumpy()

@@ -150,7 +150,7 @@ def measured(
     learnt, suggesting = CoOccurrence.learn(output), CoOccurrence.learn(queries_of(output))
     return Measured(
         size=output.clicks,
-        size_ratio=output.clicks / max(1, totals.size_before),
+        size_ratio=totals.size_after / max(1, totals.size_before),
         unknown_pairs=int(np.count_nonzero((before == 0) & (after > 0))),
         frequent=tuple(frequent_pairs(totals, s) for s in supports),
         all_pairs=support_distance(totals),

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
 
 HEAVIEST = 2_000
@@ -169,7 +169,7 @@ def _hits(model: CoOccurrence, items: Ints, own: Ints, chosen: Ints) -> tuple[in
     return hits, popular
 
 
-def _rank(score: Floats, at: int, candidate: np.ndarray) -> int:
+def _rank(score: Floats, at: int, candidate: Flags) -> int:
     """How many candidates come before the item; of equals the one that is first by its text."""
     if score[at] <= 0:
         return LISTED

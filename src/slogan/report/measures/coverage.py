@@ -31,7 +31,9 @@ def click_coverage(before: Ints, after: Ints) -> dict[str, Part]:
     return {
         name: Part(
             pairs=int(np.count_nonzero(inside)),
-            clicks_covered=_share(int(before[inside & (after > 0)].sum()), int(before[inside].sum())),
+            clicks_covered=_share(
+                int(before[inside & (after > 0)].sum()), int(before[inside].sum())
+            ),
             share_of_release=_share(int(after[inside].sum()), size),
         )
         for name, inside in chosen.items()

@@ -61,7 +61,8 @@ class Totals:
     @property
     def supports_after(self) -> Floats:
         """x_ij / |O|, times κ."""
-        return self.after * (float(self.coverage) / max(1, self.size_after))
+        share: Floats = self.after / max(1, self.size_after)
+        return share * float(self.coverage)
 
     def frequent_before(self, min_support: Fraction) -> Flags:
         """S₀: the pairs of D with c_ij / |D| ≥ s."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
 from slogan.plan import Plan
 from slogan.randomness import Randomness
@@ -41,6 +41,8 @@ class Triplets:
 
     original: PairHistogram
     rows: Ints
+    ignored: Flags
+    """The pairs that are no pairs of D, being unique: they count neither in |D| nor in |O|."""
     size: int
     """|D|."""
     min_support: Fraction
@@ -52,6 +54,7 @@ class Triplets:
         return cls(
             original=original,
             rows=np.flatnonzero(frequent[original.pair]),
+            ignored=(original.pair_total > 0) & (totals.before == 0),
             size=totals.size_before,
             min_support=min_support,
         )
@@ -79,11 +82,12 @@ class Triplets:
             above=above / each,
         )
 
-    def _ratios(self, output: PairHistogram) -> tuple[Floats, np.ndarray]:
+    def _ratios(self, output: PairHistogram) -> tuple[Floats, Flags]:
         """|x_ijk/|O| − c_ijk/|D|| / (c_ijk/|D|) for every triplet, and whether it is shown."""
         user, pair = self.original.user[self.rows], self.original.pair[self.rows]
         shown = released_clicks(output, user, pair)
-        expected = self.original.count[self.rows] * (max(1, output.clicks) / max(1, self.size))
+        size = int(output.count[~self.ignored[output.pair]].sum())
+        expected = self.original.count[self.rows] * (max(1, size) / max(1, self.size))
         return np.abs(shown / expected - 1.0), shown > 0
 
 
