@@ -215,6 +215,8 @@ def evaluate(
             memory_limit=reading.memory_limit,
             watcher=watch,
         )
+    if (Path(release) / "curator" / "certificate.json").is_file():
+        found.save(release)
     _print(found.summary(), words.evaluation, json=json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -18,6 +19,7 @@ from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, described, released_file
 from slogan.privacy import Number, exact
 from slogan.randomness import Randomness, SeededRandomness
+from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
 from slogan.report.measures.triplets import redrawn
 from slogan.report.measures.yardstick import random_sample
@@ -46,6 +48,18 @@ class Evaluation:
             "yardstick": self.yardstick.fields(),
             "seconds": self.seconds,
         }
+
+    def save(self, release: str | Path) -> None:
+        """Keep the figures in the curator's folder of the release, and show them in its report."""
+        folder = Path(release) / "curator"
+        found = self.summary()
+        certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        manifest = _manifest(Path(release) / "public" / "manifest.json")
+        (folder / "evaluation.json").write_text(
+            json.dumps(found, indent=2) + "\n", encoding="utf-8"
+        )
+        page = curator_page(manifest, certificate, found)
+        (folder / "report.html").write_text(page, encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)

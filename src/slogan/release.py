@@ -20,6 +20,7 @@ from slogan.plan import Plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution, Status, gap, status
 from slogan.promise import sampling_promise
+from slogan.report.figures import budget_use, clicks_by_fate, figures
 from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
@@ -143,7 +144,25 @@ class Release:
         """What was computed from the raw log, with its checksums, for the curator only."""
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
         columns = asdict(self.log.columns)
-        return {**self.summary(), "inputs": inputs, "columns": columns, "seed": self.seed}
+        return {
+            **self.summary(),
+            **self._drawn(),
+            "inputs": inputs,
+            "columns": columns,
+            "seed": self.seed,
+        }
+
+    def _drawn(self) -> dict[str, Any]:
+        """What the curator's charts are drawn from."""
+        before, after = self.counted.hist.pair_total, self.plan.counts
+        charge = self.constraints.charge(after)
+        return {
+            "clicks_by_fate": clicks_by_fate(
+                before, after, self.constraints.upper, whole=self.counted.clicks
+            ),
+            "budget_use": budget_use(charge, self.constraints.limit),
+            "figures": asdict(figures(before, after)),
+        }
 
     def close(self) -> None:
         """Forget the log."""

@@ -8,6 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from slogan.report.headlines import HEADLINES
+
 
 def inspection(found: dict[str, Any]) -> RenderableType:
     """The paper's Table 3."""
@@ -70,16 +72,14 @@ def evaluation(found: dict[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False)
     for heading in ("", "this release", "random sample"):
         table.add_column(heading, justify="left" if not heading else "right")
-    for name, place, form in _MEASURES:
-        table.add_row(
-            name, *(_told(_at(side, place), form) for side in (found, found["yardstick"]))
-        )
+    for line in HEADLINES:
+        table.add_row(line.name, line.told(found), line.told(found["yardstick"]))
     sizes, frequent = found["log"], found["frequent_pairs"][0]
+    predicted = found["also_clicked"]["hit_at_10_of_original"]
     lines = [
         f"the log: {sizes['clicks']:,} clicks, {sizes['shared']['clicks']:,} on shared pairs; "
         f"frequent from {frequent['min_support']} of them on",
-        "the log itself predicts a hidden pair with hit@10 = "
-        f"{_told(found['also_clicked']['hit_at_10_of_original'], '.3f')}",
+        f"the log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}",
         "computed from the raw log: for the curator, not for publication",
     ]
     if found["unknown_pairs"]:
@@ -87,38 +87,6 @@ def evaluation(found: dict[str, Any]) -> RenderableType:
             f"{found['unknown_pairs']:,} released pairs are not in the log: the right one?"
         )
     return Group(table, Text(), Text("\n".join(lines), style="dim"))
-
-
-_MEASURES = (
-    ("clicks", ("size",), ",d"),
-    ("share of |D|", ("size_ratio",), ".2%"),
-    ("frequent pairs: precision", ("precision",), ".3f"),
-    ("frequent pairs: recall", ("recall",), ".3f"),
-    ("frequent pairs: sum of support distances", ("sum_support_distance",), ".4f"),
-    ("all pairs: sum of support distances", ("all_pairs", "sum_support_distance"), ".4f"),
-    ("pairs retained", ("diversity",), ".2%"),
-    ("queries retained", ("query_diversity",), ".2%"),
-    ("clicks on released pairs: head", ("click_coverage", "head", "clicks_covered"), ".1%"),
-    ("clicks on released pairs: torso", ("click_coverage", "torso", "clicks_covered"), ".1%"),
-    ("clicks on released pairs: tail", ("click_coverage", "tail", "clicks_covered"), ".1%"),
-    ("urls of released queries: distance", ("url_distance", "released_queries"), ".3f"),
-    ("top 100 pairs kept", ("top_pairs", "100"), ".1%"),
-    ("pairs per user: mean", ("bundles", "pairs", "mean"), ".2f"),
-    ("lift of two pairs: correlation", ("lift", "correlation"), ".3f"),
-    ("users also clicked: hit@10", ("also_clicked", "hit_at_10"), ".3f"),
-    ("query suggestions: hit@10", ("suggestions", "hit_at_10"), ".3f"),
-)
-
-
-def _at(found: Any, place: tuple[str, ...]) -> Any:
-    """What a nested object holds at a place; None if it ends before."""
-    for name in place:
-        found = None if found is None else found[name]
-    return found
-
-
-def _told(value: Any, form: str) -> str:
-    return "–" if value is None else format(value, form)
 
 
 def _left_out(found: dict[str, Any]) -> list[str]:
