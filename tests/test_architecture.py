@@ -14,7 +14,8 @@ ROOMS = """
     errors arrays privacy randomness registry stages
     histogram constraints program plan objectives solvers sampling dp
     detection searchlog rows pseudonyms engines
-    promise manifest report release inspection pipeline evaluation
+    promise manifest report publication release synthetic inspection pipeline synthesizing
+    evaluation
     vocabulary population generate audit demo words options cli
 """
 FLOW = ROOMS.split()

@@ -15,6 +15,8 @@ from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
 from slogan.release import Release
 from slogan.searchlog import SearchLog, read
+from slogan.synthesizing import synthesize
+from slogan.synthetic import SyntheticRelease
 
 __version__ = version("slogan")
 
@@ -28,10 +30,12 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "SyntheticRelease",
     "evaluate",
     "generate",
     "inspect",
     "read",
     "sanitize",
+    "synthesize",
     "verify",
 ]

@@ -23,9 +23,10 @@ from slogan.evaluation import evaluate as evaluate_release
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
-from slogan.options import Budgeting, Reading, Utility
+from slogan.options import Budgeting, Reading, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.stages import Watcher, silent
+from slogan.synthesizing import synthesize as synthesize_log
 
 app = App(
     name="slogan",
@@ -151,6 +152,44 @@ def sanitize(
 
 
 @app.command
+def synthesize(
+    log: Logs,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The release folder.")],
+    budgeting: Budgeting = Budgeting(),
+    synthesis: Synthesis = Synthesis(),
+    reading: Reading = Reading(),
+    seed: Seed = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a log of synthetic users, in the log's own schema: private end to end.
+
+    `slogan synthesize clicks.tsv -o release --epsilon 1 --delta 1e-6`
+    """
+    budget, objective = budgeting.budget(), synthesis.build()
+    with _watching() as watch:
+        release = synthesize_log(
+            reading.log(log),
+            budget,
+            objective=objective,
+            association=synthesis.association,
+            taxonomy=synthesis.taxonomy,
+            selector=synthesis.selector,
+            seed=seed,
+            engine=reading.engine,
+            memory_limit=reading.memory_limit,
+            watcher=watch,
+        )
+        try:
+            summary = release.save(output, force=force)
+        finally:
+            release.close()
+    _print(summary, words.synthesized, json=json)
+
+
+@app.command
 def verify(
     *paths: LogAndRelease,
     budgeting: Budgeting = Budgeting(),
@@ -174,7 +213,7 @@ def verify(
         failed = [check["name"] for check in found["checks"] if not check["ok"]]
         raise VerificationError(
             f"verification failed: {', '.join(failed)}",
-            hint="do not publish; sanitize again from the log with the intended parameters",
+            hint="do not publish; make the release again from the log with the intended parameters",
         )
 
 

@@ -6,6 +6,8 @@ None quotes a query, a url or a user-ID.
 
 from __future__ import annotations
 
+import math
+
 
 class SloganError(Exception):
     """Base class: catch this to catch all of ours and nothing else."""
@@ -144,6 +146,21 @@ class EmptyPlanError(NothingToReleaseError):
             hint="raise epsilon and delta together, or pool a longer period of logs",
         )
         self.limit, self.cheapest = limit, cheapest
+
+
+class TooFewUsersError(NothingToReleaseError):
+    """No pair is held by enough users for an end-to-end private release."""
+
+    def __init__(self, *, users: int, share: float, needed: float) -> None:
+        many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
+        super().__init__(
+            f"no pair is held by enough users: it takes a weight of {needed:.3g}, to which a user "
+            f"with n pairs adds 1/√n, and the heaviest pair of these {users:,} users has "
+            f"{share:.0%} of that",
+            hint=f"pool more logs: {many} of this kind would release a first pair (computed from "
+            "the raw log, for the curator only); raise epsilon if you must, and leave delta small",
+        )
+        self.users, self.share, self.needed = users, share, needed
 
 
 class VerificationError(SloganError):

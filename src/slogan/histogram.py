@@ -89,6 +89,20 @@ class PairHistogram:
         """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
         return self._of_pairs(self.holders >= 2)
 
+    def only(self, pairs: Ints) -> PairHistogram:
+        """The clicks on these pairs, given sorted and numbered anew; user numbers stay."""
+        kept = np.zeros(self.pairs, dtype=np.bool_)
+        kept[pairs] = True
+        rows = np.flatnonzero(kept[self.pair])
+        return PairHistogram(
+            user=self.user[rows],
+            pair=np.searchsorted(pairs, self.pair[rows]),
+            count=self.count[rows],
+            users=self.users,
+            pairs=len(pairs),
+            query=self.query[pairs],
+        )
+
     def without_user(self, user: int) -> PairHistogram:
         """The neighbouring log D − A_k: user numbers stay, the user's rows go."""
         kept = self.user != user

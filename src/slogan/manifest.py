@@ -1,4 +1,7 @@
-"""The manifest: what a release says of itself in public; nothing in it depends on the log."""
+"""The manifest: what a release says of itself in public.
+
+Nothing in it depends on the log except through the mechanism.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +46,43 @@ class PublishedLog(_Record):
     count: str | None
 
 
+class SpentStage(_Record):
+    """One look at the log: its parameters and cost as exact fractions."""
+
+    name: str
+    mechanism: str
+    parameters: dict[str, str]
+    theorem: str
+    cost: dict[str, str]
+
+
+class Spent(_Record):
+    """What the stages of a release cost, each and together."""
+
+    stages: tuple[SpentStage, ...]
+    cost: dict[str, str]
+    delta_at_epsilon: float
+    epsilon_at_delta: float
+
+
 class Manifest(_Record):
     """public/manifest.json."""
 
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
-    method: Literal["sanitize"]
-    counts: Literal["exact"]
+    method: Literal["sanitize", "synthesize"]
+    counts: Literal["exact", "private"]
     promise: str
     guarantees: tuple[str, ...]
     not_guaranteed: tuple[str, ...]
     budget: Budget
     parameters: dict[str, str | int | float | None]
     """The resolved configuration: what the curator chose, never what the log gave."""
-    pseudonyms: Literal["fresh", "keep"]
+    account: Spent | None = None
+    """What the stages of an end-to-end private release spent, and by which theorem."""
+    outputs: dict[str, str | int | float] | None = None
+    """What the mechanism gave beside the released log: private as the log itself."""
+    pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
     log: PublishedLog
     versions: dict[str, str]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from slogan import engines, objectives, solvers
+from slogan.dp import selection
 from slogan.errors import OptionError
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
@@ -101,14 +103,46 @@ class Utility:
 
     def build(self) -> Objective:
         """The objective with its own options."""
-        own = {"min_support": self.min_support, "output_size": self.output_size}
-        given = {name: value for name, value in own.items() if value is not None}
-        kind = objectives.load(self.objective)
-        unknown = given.keys() - kind.__annotations__.keys()
-        if unknown:
-            option = min(unknown).replace("_", "-")
-            raise OptionError(
-                f"--{option} means nothing for --objective {self.objective}",
-                hint="use it with --objective frequent_pairs, or leave it out",
-            )
-        return kind(**given)
+        return _objective(self.objective, self.min_support, self.output_size)
+
+
+@Parameter(name="*", group=Group("Utility"))
+@dataclass(frozen=True, kw_only=True)
+class Synthesis:
+    """What the synthetic log should keep."""
+
+    objective: Annotated[str, Parameter(help=f"One of: {', '.join(objectives.names())}.")] = (
+        "output_size"
+    )
+    output_size: int | None = None
+    "For frequent_pairs: clicks to release; as many as were counted if not given."
+    association: Annotated[
+        str | None,
+        Parameter(
+            help="What users hold together: domains (pairs of one site are of one kind), spectral "
+            "(each pair is its own), taxonomy or independent."
+        ),
+    ] = None
+    taxonomy: Path | None = None
+    "A public file, not made from the log, with lines of host or domain, tab, category."
+    selector: Annotated[str, Parameter(help=f"One of: {', '.join(selection.names())}.")] = (
+        selection.DEFAULT
+    )
+
+    def build(self) -> Objective:
+        """The objective with its own options."""
+        return _objective(self.objective, None, self.output_size)
+
+
+def _objective(name: str, min_support: str | None, output_size: int | None) -> Objective:
+    own = {"min_support": min_support, "output_size": output_size}
+    given = {option: value for option, value in own.items() if value is not None}
+    kind = objectives.load(name)
+    unknown = given.keys() - kind.__annotations__.keys()
+    if unknown:
+        option = min(unknown).replace("_", "-")
+        raise OptionError(
+            f"--{option} means nothing for --objective {name}",
+            hint="use it with --objective frequent_pairs, or leave it out",
+        )
+    return kind(**given)

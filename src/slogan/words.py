@@ -57,6 +57,33 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
     return Group(table, Text(), Text("\n".join(lines)))
 
 
+def synthesized(done: dict[str, Any]) -> RenderableType:
+    """What was released, and what it is good for."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "in the log", "released"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
+        table.add_row(name, f"{done[whole]:,}", f"{done[f'{name}_out']:,}")
+    held = {
+        "independent": "synthetic users hold pairs independently: no association was asked for, or "
+        "it was lost in the noise",
+    }.get(done["association"], f"synthetic users hold pairs together by {done['association']}")
+    needed = done["weight_needed"]
+    lines = [
+        f"ε = {done['epsilon']:g}, δ = {done['delta']:g}, end to end, for any user added or "
+        "removed; no row belongs to a real user",
+        f"about {done['coverage']:.1%} of all clicks fall on the released pairs; {held}",
+        f"a pair is released from about {needed:.0f} users on if they hold nothing else, from "
+        f"{5 * needed:.0f} if each holds 25 pairs: more users release more pairs",
+        *_left_out(done),
+        f"took {sum(done['seconds'].values()):.1f} s",
+        f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
+    ]
+    if done["test_run"]:
+        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
+    return Group(table, Text(), Text("\n".join(lines)))
+
+
 def verdict(found: dict[str, Any]) -> RenderableType:
     """Each check with its outcome."""
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -9,7 +9,7 @@ import pytest
 
 import slogan
 from slogan import errors
-from slogan.release import publish
+from slogan.publication import publish
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 USERS = range(1001, 1013)

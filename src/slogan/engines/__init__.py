@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from slogan.arrays import Ints
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
@@ -55,11 +56,18 @@ class Engine(Protocol):
         ...
 
     def sizes(self) -> tuple[LogSize, LogSize]:
-        """The paper's Table 3 for the counted log: whole, and without unique pairs."""
+        """The paper's Table 3 for a log counted without unique pairs: whole, and without them."""
         ...
 
-    def id_kind(self, output: Output) -> IdKind:
-        """What the user-IDs of the shown users look like; no other user is looked at."""
+    def urls(self, pairs: Ints) -> list[str]:
+        """The urls of these pairs, given sorted. Only pairs that are released may be asked for."""
+        ...
+
+    def id_kind(self, output: Output | None) -> IdKind:
+        """What the user-IDs of the shown users look like; no other user is looked at.
+
+        Without an output, what the type of the column alone says; for text that is digits.
+        """
         ...
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:

@@ -50,8 +50,8 @@ def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) ->
     return types
 
 
-def id_kind(sql: duckdb.DuckDBPyConnection, sql_type: str) -> IdKind:
-    """What kind of pseudonym fits the column, judged by its type and the IDs of shown users."""
+def kind_of_type(sql_type: str) -> IdKind | None:
+    """What kind of pseudonym fits a column of this type; None if it holds any text."""
     if sql_type in _LARGEST:
         return IdKind(type="integer", limit=_LARGEST[sql_type])
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
@@ -64,6 +64,11 @@ def id_kind(sql: duckdb.DuckDBPyConnection, sql_type: str) -> IdKind:
             f"there are no fresh user-IDs of type {sql_type}",
             hint="give --pseudonyms keep, or make the user column a number or text",
         )
+    return None
+
+
+def kind_of_shown(sql: duckdb.DuckDBPyConnection) -> IdKind:
+    """What kind of pseudonym looks like the IDs of shown users, which are text."""
     numeric = sql.execute(
         "SELECT bool_and(regexp_full_match(shown, '[1-9][0-9]{0,17}')) FROM shown"
     ).fetchall()[0][0]

@@ -17,7 +17,7 @@ from slogan.detection import decompressed
 from slogan.engines import Counted, Whose
 from slogan.engines._beside import none_beside, renumbered, save_texts
 from slogan.engines._rejects import raise_if_bad
-from slogan.engines._writing import column_types, id_kind, write_log
+from slogan.engines._writing import column_types, kind_of_shown, kind_of_type, write_log
 from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
@@ -242,9 +242,21 @@ class DuckDBEngine:
             f"SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}"
         ).fetchall()[0]
 
-    def id_kind(self, output: Output) -> IdKind:
+    def urls(self, pairs: Ints) -> list[str]:
+        self._sql.register("asked", {"pair": pairs})
+        found = self._sql.execute(
+            "SELECT url FROM pairs SEMI JOIN asked USING (pair) ORDER BY pair"
+        )
+        urls = [row[0] for row in found.fetchall()]
+        self._sql.unregister("asked")
+        return urls
+
+    def id_kind(self, output: Output | None) -> IdKind:
+        fitting = kind_of_type(self._types[self._asked.columns.user])
+        if fitting is not None or output is None:
+            return fitting or IdKind(type="integer")
         self._remember_names(output, None)
-        return id_kind(self._sql, self._types[self._asked.columns.user])
+        return kind_of_shown(self._sql)
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         self._remember_names(output, pseudonyms)

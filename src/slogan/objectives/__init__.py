@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.plan import Plan
 from slogan.program import Program
@@ -22,6 +23,15 @@ class Objective(Protocol):
 
     def program(self, constraints: PrivacyConstraints, *, largest: Largest) -> Program:
         """Ask for the counts with the best utility under these constraints."""
+        ...
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        """The best counts where no user is charged: private counts as they are, or changed a bit.
+
+        Args:
+            counts: Private counts, rounded, of the pairs that may be released.
+            query: The query of each pair, as a number.
+        """
         ...
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
 from slogan.program import Program
@@ -22,6 +25,10 @@ class Diversity:
     def program(self, constraints: PrivacyConstraints, *, largest: Largest) -> Program:
         del largest
         return Program(constraints=constraints, most=1)
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        del query
+        return np.maximum(counts, 1)
 
 
 OBJECTIVE = Diversity

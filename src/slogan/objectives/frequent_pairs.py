@@ -61,6 +61,12 @@ class FrequentPairs:
             ),
         )
 
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        # Where every support can be kept, those of frequent pairs are, whatever is called frequent.
+        del query
+        size = self.output_size
+        return counts if size is None or not counts.any() else _apportioned(counts, size)
+
 
 def frequent_pairs(hist: PairHistogram, min_support: Fraction) -> Ints:
     """The pairs with c_ij / |D| ≥ s, compared exactly."""
@@ -78,6 +84,16 @@ def _lowered_to(size: int, counts: Ints, frequent: Ints, support: np.ndarray) ->
         excess = int(lowered.sum()) - size
         lowered -= np.clip(excess - (np.cumsum(spare) - spare), 0, spare)
     return lowered
+
+
+def _apportioned(counts: Ints, size: int) -> Ints:
+    """Counts in the same proportions that sum to `size`: floors, then the largest remainders."""
+    exactly = counts.astype(object) * size
+    total = int(counts.sum())
+    floor = (exactly // total).astype(np.int64)
+    rest = (exactly % total).astype(np.int64)
+    floor[np.argsort(-rest, kind="stable")[: size - int(floor.sum())]] += 1
+    return floor
 
 
 OBJECTIVE = FrequentPairs

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from slogan.arrays import Ints
 from slogan.constraints import PrivacyConstraints
 from slogan.objectives import Largest
 from slogan.program import Program
@@ -26,6 +29,13 @@ class QueryDiversity:
             most=1,
             at_most_one=constraints.hist.query,
         )
+
+    def on_private_counts(self, counts: Ints, query: Ints) -> Ints:
+        heaviest = np.lexsort((-counts, query))
+        first = heaviest[np.flatnonzero(np.diff(query[heaviest], prepend=-1))]
+        kept = counts.copy()
+        kept[first] = np.maximum(counts[first], 1)
+        return kept
 
 
 OBJECTIVE = QueryDiversity

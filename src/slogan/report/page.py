@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from slogan.manifest import Manifest
 from slogan.privacy import PrivacyBudget
@@ -118,7 +119,27 @@ class Page:
     @property
     def stages(self) -> list[Stage]:
         """What each stage of an end-to-end private release spent."""
-        return []
+        if (account := self.manifest.account) is None:
+            return []
+        return [
+            Stage(
+                name=stage.name,
+                mechanism=f"{stage.mechanism} ({stage.theorem})",
+                parameters=_listed(stage.parameters),
+                cost=_listed(stage.cost),
+            )
+            for stage in account.stages
+        ]
+
+    @property
+    def spent(self) -> str:
+        """What all stages cost together."""
+        if (account := self.manifest.account) is None:
+            return ""
+        return (
+            f"Together they cost δ = {account.delta_at_epsilon:.4g} at the ε of the budget, or "
+            f"ε = {account.epsilon_at_delta:.4g} at its δ; both are rounded up."
+        )
 
     @property
     def user_ids(self) -> str:
@@ -140,3 +161,14 @@ class Page:
             ("user-IDs", manifest.pseudonyms),
             ("made with", f"slogan {manifest.slogan_version}, {libraries}"),
         ]
+
+
+def _listed(named: dict[str, str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in named.items())
+
+
+def _short(value: str) -> str:
+    """An exact fraction as a decimal, if it is long; the manifest has it in full."""
+    if len(value) <= 12 or "/" not in value:
+        return value
+    return f"≈ {float(Fraction(value)):.6g}"

@@ -63,6 +63,27 @@ class PublicPage(Page):
             lines.append(f"It was made to keep {_OBJECTIVES[asked]} (objective {asked}).")
         return [
             *lines,
+            *self._measured(),
             "How well that went compared with the original is known to the curator only, because "
             "the comparison is computed from the original log.",
         ]
+
+    def _measured(self) -> list[str]:
+        """What the mechanism measured of the original, with noise: private as the log itself."""
+        told = self.manifest.outputs
+        if told is None:
+            return []
+        lines = [
+            f"{float(told['coverage']):.2%} of all clicks of the original fall on the released "
+            "pairs. The share of a pair in the original is about its share here times that."
+        ]
+        kind, rank = told["association"], told["association_rank"]
+        if kind != "independent":
+            held = (
+                f"follows the original as far as the noise allows ({kind}, {rank} clear directions)"
+            )
+        elif self.manifest.parameters.get("association") == "independent":
+            held = "says nothing: it was not measured"
+        else:
+            held = f"says nothing: it was lost in the noise ({rank} clear directions)"
+        return [*lines, f"Which pairs the users hold together {held}."]

@@ -19,7 +19,7 @@ def frequency_chart(before: Curve, after: Curve) -> svg.Chart:
     title = "How often pairs are clicked"
     summary = (
         f"The most clicked pair has {_most(before):,} clicks in the log and {_most(after):,} in "
-        f"the release; there are {_pairs(before):,} shared pairs and {_pairs(after):,} released."
+        f"the release; of {_pairs(before):,} pairs {_pairs(after):,} are released."
     )
     lines = [
         svg.path([(x(rank), y(clicks)) for rank, clicks in curve], kind)

@@ -1,0 +1,66 @@
+"""Seeded logs of three shapes, as histograms: a search log, one query per user, site visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from slogan import population
+from slogan.arrays import Ints
+from slogan.histogram import PairHistogram
+
+CLICKS_PER_USER = 28
+PAGES = 285
+_SESSIONS_AT_ONCE = 1 << 17
+
+
+def search(users: int, seed: int = 0) -> PairHistogram:
+    """What `slogan generate` writes: heavy-tailed users, most pairs held by one of them alone."""
+    crowd = population.crowd(users, seed=seed, clicks_per_user=CLICKS_PER_USER)
+    parts = [population.clicks(crowd, *ends) for ends in crowd.chunks(_SESSIONS_AT_ONCE)]
+    user, query, url, count = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("user", "query", "url", "count")
+    )
+    _, query = np.unique(query, return_inverse=True)
+    _, url = np.unique(url, return_inverse=True)
+    held, pair = np.unique(query * (1 + url.max()) + url, return_inverse=True)
+    return PairHistogram.of_rows(
+        user=user, pair=pair, count=count, users=users, query=held // (1 + url.max())
+    )
+
+
+def single(users: int, seed: int = 0) -> PairHistogram:
+    """A shop's search box: about one query of each user, Zipf with a long tail."""
+    rng = np.random.default_rng([seed, users])
+    user = np.repeat(np.arange(users), 1 + rng.poisson(0.1, users))
+    pair = _zipf(rng, len(user), slope=1.0, most=4 * users)
+    return _numbered(user, pair, users)
+
+
+def visits(users: int, seed: int = 0) -> PairHistogram:
+    """A web site: few pages, several visited by each user, the popular ones by most."""
+    rng = np.random.default_rng([seed, users])
+    user = np.repeat(np.arange(users), 1 + rng.geometric(0.5, users))
+    pair = _zipf(rng, len(user), slope=1.4, most=PAGES)
+    return _numbered(user, pair, users)
+
+
+SHAPES: dict[str, Callable[[int, int], PairHistogram]] = {
+    "search": search,
+    "single": single,
+    "visits": visits,
+}
+
+
+def _zipf(rng: np.random.Generator, n: int, *, slope: float, most: int) -> Ints:
+    mass = np.cumsum(np.arange(1, most + 1) ** -slope)
+    return np.searchsorted(mass, rng.random(n) * mass[-1]).astype(np.int64)
+
+
+def _numbered(user: Ints, pair: Ints, users: int) -> PairHistogram:
+    held, pair = np.unique(pair, return_inverse=True)
+    return PairHistogram.of_rows(
+        user=user, pair=pair, count=np.ones_like(pair), users=users, query=np.arange(len(held))
+    )

@@ -1,0 +1,126 @@
+"""What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import duckdb
+from pydantic import ValidationError
+
+from slogan.audit.comparison import Comparison, Counted, count
+from slogan.audit.conditions import Bounds, Check, bounds_of
+from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
+from slogan.manifest import Manifest, described, released_file
+from slogan.rows import NO_CLICK
+from slogan.searchlog import SearchLog, Source
+
+Finding: TypeAlias = tuple[bool, str]
+"""Whether all is well, and what was seen: numbers, never a text of the log."""
+
+
+class NotPossibleError(Exception):
+    """A check has nothing to look at; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the checks look at; in place of a log that could not be counted, the reason."""
+
+    folder: Path
+    manifest: Manifest
+    asked: Bounds | None
+    sql: duckdb.DuckDBPyConnection
+    clicked: Counted | str
+    shown: Counted | str
+
+    def logs(self) -> tuple[Counted, Counted]:
+        """The input log and the released one."""
+        if isinstance(self.clicked, str):
+            raise NotPossibleError(self.clicked)
+        if isinstance(self.shown, str):
+            raise NotPossibleError(self.shown)
+        return self.clicked, self.shown
+
+    @cached_property
+    def compared(self) -> Comparison:
+        """The two logs side by side."""
+        self.logs()
+        return Comparison(self.sql)
+
+    @cached_property
+    def promised(self) -> Bounds:
+        """What the manifest's budget allows."""
+        try:
+            return bounds_of(self.manifest.budget.model_dump())
+        except BudgetError as cause:
+            raise NotPossibleError(f"the manifest's budget: {cause.problem}") from cause
+
+
+Checks = Mapping[str, Callable[[Evidence], Finding]]
+
+
+def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> Check:
+    """Look at one thing."""
+    try:
+        ok, detail = check(evidence)
+    except NotPossibleError as why:
+        ok, detail = False, f"not possible: {why}"
+    return Check(name=name, ok=ok, detail=detail)
+
+
+def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
+    """The manifest, if there is a readable one."""
+    try:
+        found = Manifest.model_validate_json(file.read_bytes())
+    except OSError:
+        return None, (False, "public/manifest.json is missing or cannot be opened")
+    except ValidationError as cause:
+        detail = (
+            f"public/manifest.json is no manifest of a known version: {cause.error_count()} faults"
+        )
+        return None, (False, detail)
+    return found, (True, f"version {found.manifest_version}")
+
+
+def count_input(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog | Source, manifest: Manifest, private: Path
+) -> Counted | str:
+    """Count the input log, or say why it cannot be read."""
+    try:
+        told = manifest.parameters
+        found = (
+            log
+            if isinstance(log, SearchLog)
+            else described(
+                log,
+                manifest,
+                encoding=str(told.get("encoding", "utf-8")),
+                on_bad_row=str(told.get("on_bad_row", "error")),
+            )
+        )
+    except LogNotFoundError:
+        raise
+    except InputError:
+        return "the input log cannot be read with the format and columns of the manifest"
+    counted = count(sql, found, private, into="clicked", ignored=NO_CLICK)
+    if counted.bad_rows and not found.skip_bad_rows:
+        raise BadRowError(
+            f"{counted.bad_rows} rows of the log cannot be read",
+            hint="read it as sanitize did: with --encoding, or --on-bad-row skip",
+        )
+    return counted
+
+
+def count_released(
+    sql: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, private: Path
+) -> Counted | str:
+    """Count the released log, or say why it cannot be read."""
+    try:
+        log = described(released_file(folder, manifest), manifest)
+        return count(sql, log, private, into="shown", ignored="")
+    except (InputError, OSError):
+        return "the released log cannot be read with the format and columns of the manifest"

@@ -1,0 +1,93 @@
+"""Which released pairs are of one kind: computed from released texts, private counts, public files.
+
+Nothing here sees the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slogan.arrays import Floats, Ints
+from slogan.dp.domains import host_of, registrable
+from slogan.errors import OptionError
+
+MOST_CATEGORIES = 800
+HEAD = 600
+"""Without a taxonomy, the association of so many pairs is looked at."""
+_LEAST_RANK = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """The category of every released pair, from 0; -1 for a pair of none."""
+
+    name: str
+    category: Ints
+    categories: int
+    least_rank: int = 2
+    """With fewer clear eigenvalues than this, synthetic users hold pairs independently."""
+
+
+def by_pair(counts: Floats) -> Grouping:
+    """Each of the heaviest pairs is a category of its own, by private counts."""
+    head = np.sort(np.argsort(-counts, kind="stable")[:HEAD])
+    category = np.full(len(counts), -1, dtype=np.int64)
+    category[head] = np.arange(len(head))
+    return Grouping(
+        name="spectral", category=category, categories=len(head), least_rank=_LEAST_RANK
+    )
+
+
+def by_domain(urls: list[str], counts: Floats) -> Grouping:
+    """Pairs of one registrable domain are of one kind."""
+    return _labelled("domains", [registrable(host_of(url)) for url in urls], counts)
+
+
+def by_taxonomy(urls: list[str], counts: Floats, taxonomy: dict[str, str]) -> Grouping:
+    """Pairs are of the kind that the taxonomy gives their host, or else its parent domain."""
+    return _labelled("taxonomy", [_looked_up(host_of(url), taxonomy) for url in urls], counts)
+
+
+def read_taxonomy(file: Path) -> dict[str, str]:
+    """Lines of host or registrable domain, tab, category; a public file, not made from the log."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise OptionError(
+            f"the taxonomy {file} cannot be read", hint="give a UTF-8 file with --taxonomy"
+        ) from cause
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        host, tab, category = line.partition("\t")
+        if not tab or not host_of(host) or not category.strip():
+            raise OptionError(
+                f"line {number} of the taxonomy is not a host, a tab and a category",
+                hint="write it as example.org<TAB>news",
+            )
+        found[host_of(host)] = category.strip()
+    if not found:
+        raise OptionError("the taxonomy is empty", hint="write lines of host<TAB>category")
+    return found
+
+
+def _looked_up(host: str, taxonomy: dict[str, str]) -> str:
+    labels = host.split(".")
+    parents = (".".join(labels[n:]) for n in range(len(labels)))
+    return next((taxonomy[name] for name in parents if name in taxonomy), "")
+
+
+def _labelled(name: str, labels: list[str], counts: Floats) -> Grouping:
+    """Number the labels, of which only the heaviest by private counts are kept."""
+    weight: dict[str, float] = {}
+    for label, count in zip(labels, counts.tolist(), strict=True):
+        if label:
+            weight[label] = weight.get(label, 0.0) + count
+    heaviest = sorted(weight, key=lambda label: (-weight[label], label))[:MOST_CATEGORIES]
+    number = {label: n for n, label in enumerate(heaviest)}
+    category = np.array([number.get(label, -1) for label in labels], dtype=np.int64)
+    return Grouping(name=name, category=category, categories=len(heaviest))

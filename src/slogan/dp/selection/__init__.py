@@ -1,0 +1,59 @@
+"""Which query-url pairs may be released: each file here is one selector, named as its option."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from slogan.arrays import Ints
+from slogan.dp.mechanisms import Stage
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+from slogan.registry import load_module, module_names
+
+DEFAULT = "pooled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionBudget:
+    """What selection may spend.
+
+    Args:
+        mu_squared: μ² of Gaussian stages.
+        delta: the probability that a pair of one user alone is released.
+    """
+
+    mu_squared: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """The pairs that may be released, by their numbers in the histogram, and what that cost.
+
+    The numbers follow the order of the log's texts, so they are for this run only:
+    what is published is the set, in an order of its own.
+    """
+
+    pairs: Ints
+    stages: tuple[Stage, ...]
+
+
+class Selector(Protocol):
+    """Selects pairs of a whole log, unique pairs included."""
+
+    def __call__(
+        self, hist: PairHistogram, budget: SelectionBudget, rng: Randomness
+    ) -> Selected: ...
+
+
+def names() -> tuple[str, ...]:
+    """The selectors there are."""
+    return module_names(sys.modules[__name__])
+
+
+def load(name: str = DEFAULT) -> Selector:
+    """The selector of that name."""
+    return load_module(sys.modules[__name__], name).select

@@ -1,0 +1,28 @@
+"""weighted_gaussian: each user spreads one unit of L2 norm evenly (Gopi et al. 2020)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slogan.dp.accounting import variance
+from slogan.dp.mechanisms import Gaussian
+from slogan.dp.noise import floored_gaussian
+from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._contributions import MOST, capped
+from slogan.dp.selection._grid import GRID, equal_weights, threshold
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+
+
+def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+    """Sum up 1/√|C_u| over the users of each pair, add noise, keep what exceeds the threshold."""
+    square = variance(budget.mu_squared, norm_squared=1)
+    chosen = capped(hist, rng)
+    degree = np.diff(chosen.start)
+    weight = np.zeros(hist.pairs, dtype=np.int64)
+    np.add.at(weight, chosen.pair, np.repeat(equal_weights(MOST)[degree], degree))
+    held = np.flatnonzero(weight)
+    noisy = weight[held] + floored_gaussian(len(held), rng, variance=square, grid=GRID)
+    level = threshold(MOST, variance=square, delta=budget.delta)
+    stage = Gaussian(name="selection", norm_squared=1, variance=square, slack=budget.delta)
+    return Selected(pairs=held[noisy > level], stages=(stage,))

@@ -1,0 +1,130 @@
+"""synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from slogan import engines
+from slogan.arrays import Ints
+from slogan.dp import selection
+from slogan.dp.kinds import Kinds
+from slogan.dp.mixture import fit_mixture
+from slogan.dp.reach import heaviest, weight_needed
+from slogan.dp.statistics import Spending, Statistics, constants, measure, spread
+from slogan.dp.synthesis import deal, generator_of
+from slogan.engines import Counted
+from slogan.errors import TooFewUsersError
+from slogan.objectives import Objective
+from slogan.objectives.output_size import OutputSize
+from slogan.privacy import PrivacyBudget
+from slogan.pseudonyms import fresh_pseudonyms
+from slogan.randomness import Randomness, randomness
+from slogan.sampling import Output
+from slogan.searchlog import SearchLog, Source, read
+from slogan.stages import Stages, Watcher, silent
+from slogan.synthetic import SyntheticRelease
+
+
+def synthesize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget,
+    *,
+    objective: Objective | None = None,
+    association: str | None = None,
+    taxonomy: str | Path | None = None,
+    selector: str = selection.DEFAULT,
+    seed: int | None = None,
+    engine: str = "duckdb",
+    memory_limit: str | None = None,
+    watcher: Watcher = silent,
+) -> SyntheticRelease:
+    """A log of synthetic users, in the schema of the log, private end to end.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        budget: ε and δ.
+        objective: What becomes of the private counts; they stay as they are if not given.
+        association: What synthetic users hold together: pairs by "taxonomy" (if one is given, the
+            default), by "domains" or "spectral" as the log's users do, or "independent".
+        taxonomy: A public file of hosts and their categories.
+        selector: A file of `dp/selection/`.
+        seed: Makes a reproducible test run, which `verify` refuses.
+        engine: A file of `engines/`.
+        memory_limit: What the engine may use before it spills to disk, such as "4GB".
+        watcher: Told the stage and how far it is.
+    """
+    asked, kinds = objective or OutputSize(), Kinds.asked(association, taxonomy)
+    spending = spread(budget, association=kinds.looks)
+    stages, rng = Stages(watcher), randomness(seed)
+    select = selection.load(selector)
+    host = engines.load(engine)(memory_limit=memory_limit)
+    try:
+        source = log if isinstance(log, SearchLog) else read(log)
+        with stages.stage("count"):
+            counted = host.count(source, unique_pairs=True)
+        hist = counted.hist
+        with stages.stage("selection"):
+            selected = select(hist, spending.selection, rng)
+        if not len(selected.pairs):
+            raise _too_few(counted, spending)
+        found = measure(hist, selected, spending, kinds.grouping(host.urls), rng=rng, stages=stages)
+        found.account.require(budget)
+        with stages.stage("synthesis"):
+            output = _synthetic(found, asked, hist.query[found.pairs], rng)
+            if not output.clicks:
+                raise _too_few(counted, spending)
+            names = fresh_pseudonyms(output.users, host.id_kind(None), rng)
+        return SyntheticRelease(
+            log=source,
+            budget=budget,
+            parameters={
+                **_chosen(asked),
+                "selector": selector,
+                **kinds.parameters(),
+                **constants(spending),
+                "encoding": source.encoding,
+                "on_bad_row": "skip" if source.skip_bad_rows else "error",
+            },
+            counted=counted,
+            output=output,
+            pseudonyms=names,
+            seed=seed,
+            engine=host,
+            stages=stages,
+            slogan_version=version("slogan"),
+            statistics=found,
+            spending=spending,
+        )
+    except BaseException:
+        host.close()
+        raise
+
+
+def _synthetic(found: Statistics, objective: Objective, query: Ints, rng: Randomness) -> Output:
+    """Everything from here on is computed from private statistics."""
+    counts = np.rint(np.maximum(found.counts.values, 0.0)).astype(np.int64)
+    counts = objective.on_private_counts(counts, query)
+    generator = generator_of(rng)
+    mixture = fit_mixture(found.association, counts, generator)
+    output = deal(counts, mixture, found.sizes, generator)
+    return replace(output, pair=found.pairs[output.pair])
+
+
+def _too_few(counted: Counted, spending: Spending) -> TooFewUsersError:
+    needed = weight_needed(spending.selection)
+    return TooFewUsersError(
+        users=counted.users, share=heaviest(counted.hist) / needed, needed=needed
+    )
+
+
+def _chosen(objective: Objective) -> dict[str, str | int | float | None]:
+    own = {
+        name: value if isinstance(value, int) else str(value)
+        for name, value in vars(objective).items()
+        if value is not None
+    }
+    return {"objective": objective.name, **own}
