@@ -13,14 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from slogan.engines import Counted, Engine
 from slogan.errors import ReleaseExistsError, SloganError
 from slogan.manifest import Budget, Manifest, PublishedLog, published_log, versions
 from slogan.privacy import PrivacyBudget
 from slogan.promise import promise_of
-from slogan.report.figures import figures
 from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
@@ -99,15 +96,17 @@ class Publication(ABC):
     def certificate(self) -> dict[str, Any]:
         """What was computed from the raw log, with its checksums, for the curator only."""
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
-        hist, released = self.counted.hist, np.zeros(self.counted.hist.pairs, dtype=np.int64)
-        np.add.at(released, self.output.pair, self.output.count)
         return {
             **self.summary(),
-            "figures": asdict(figures(hist.pair_total, released)),
+            **self.drawn(),
             "inputs": inputs,
             "columns": asdict(self.log.columns),
             "seed": self.seed,
         }
+
+    @abstractmethod
+    def drawn(self) -> dict[str, Any]:
+        """What the charts of the curator's report are drawn from."""
 
     def close(self) -> None:
         """Forget the log."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from slogan.constraints import PrivacyConstraints
 from slogan.plan import Plan
 from slogan.program import Program, Solution, Status, gap, status
 from slogan.publication import Publication
-from slogan.report.figures import budget_use, clicks_by_fate
+from slogan.report.figures import budget_use, clicks_by_fate, figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +79,11 @@ class Release(Publication):
             table = curator / "pseudonyms.parquet"
             self.engine.write_pseudonyms(self.output, self.pseudonyms, table)
 
-    def certificate(self) -> dict[str, Any]:
+    def drawn(self) -> dict[str, Any]:
         before, after = self.counted.hist.pair_total, self.plan.counts
         upper, whole = self.constraints.upper, self.counted.clicks
         return {
-            **super().certificate(),
+            "figures": asdict(figures(before, after)),
             "clicks_by_fate": clicks_by_fate(before, after, upper, whole=whole),
             "budget_use": budget_use(self.constraints.charge(after), self.constraints.limit),
         }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from slogan.dp.reach import weight_needed
 from slogan.dp.statistics import Spending, Statistics
 from slogan.publication import Publication
+from slogan.report.figures import clicks_by_selection, figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,16 @@ class SyntheticRelease(Publication):
             "budget_shares": {name: float(part) for name, part in self.spending.shares.items()},
             "test_run": self.seed is not None,
             "seconds": self.stages.rounded(),
+        }
+
+    def drawn(self) -> dict[str, Any]:
+        before = self.counted.hist.pair_total
+        after = np.zeros_like(before)
+        np.add.at(after, self.output.pair, self.output.count)
+        share = self.statistics.coverage.share
+        return {
+            "figures": asdict(figures(before, after, coverage=share)),
+            "clicks_by_fate": clicks_by_selection(before, after),
         }
 
     def claims(self) -> dict[str, Any]:

@@ -101,11 +101,12 @@ def evaluation(found: dict[str, Any]) -> RenderableType:
         table.add_column(heading, justify="left" if not heading else "right")
     for line in HEADLINES:
         table.add_row(line.name, line.told(found), line.told(found["yardstick"]))
-    sizes, frequent = found["log"], found["frequent_pairs"][0]
+    sizes, support = found["log"], found["frequent_pairs"][0]["min_support"]
     predicted = found["also_clicked"]["hit_at_10_of_original"]
+    base = "clicks on shared pairs" if found["coverage"] is None else "all clicks"
     lines = [
         f"the log: {sizes['clicks']:,} clicks, {sizes['shared']['clicks']:,} on shared pairs; "
-        f"frequent from {frequent['min_support']} of them on",
+        f"a pair is frequent from {support} of {base} on",
         f"the log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}",
         "computed from the raw log: for the curator, not for publication",
     ]

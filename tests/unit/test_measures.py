@@ -171,7 +171,7 @@ def test_lift_says_what_is_held_together():
     lift = CoOccurrence.learn(hist).log_lift(np.arange(4))
 
     # pairs (0,1) (0,2) (0,3) (1,2) (1,3) (2,3); expected 30·30/60 = 15 users
-    same, other = np.log(31 / 16), np.log(1 / 16)
+    same, other = np.log((30 + 10) / (15 + 10)), np.log(10 / (15 + 10))
     assert lift == pytest.approx([same, other, other, other, other, same])
 
 

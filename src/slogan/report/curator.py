@@ -18,6 +18,8 @@ _REASONS = {
     "not_chosen": "on pairs that fit the budget alone, but not beside the others",
     "thinned": "on released pairs, beyond the clicks that fit the budget",
     "kept": "released",
+    "not_selected": "on pairs that are not released: too few users hold them for the noise",
+    "represented": "on released pairs",
 }
 
 
@@ -40,6 +42,11 @@ class CuratorPage(Page):
     evaluation: dict[str, Any] | None = None
 
     @property
+    def synthetic(self) -> bool:
+        """Whether the users never lived."""
+        return self.manifest.method == "synthesize"
+
+    @property
     def verdict(self) -> str:
         """What came out, and how good it is, in one line."""
         c = self.certificate
@@ -47,14 +54,13 @@ class CuratorPage(Page):
         told = (
             f"{c['clicks_out']:,} clicks are released, {share:.2%} of the log's {c['clicks_in']:,}."
         )
-        if "gap" in c:
-            told += f" The proven gap to the best for this objective is {c['gap']:.1%}."
-        if "exposed_users_expected" in c:
-            told += (
-                f" A row of about {c['exposed_users_expected']:,.0f} of {c['users']:,} real users "
-                "is expected to be shown."
-            )
-        return told
+        if self.synthetic:
+            return f"{told} No row belongs to a real user."
+        return (
+            f"{told} The proven gap to the best for this objective is {c['gap']:.1%}. A row of "
+            f"about {c['exposed_users_expected']:,.0f} of {c['users']:,} real users is expected to "
+            "be shown."
+        )
 
     @property
     def flow(self) -> list[Fact]:
@@ -92,8 +98,8 @@ class CuratorPage(Page):
     def utility(self) -> list[Fact]:
         """The objective, what is proven of it, and the limit that no output passes."""
         c = self.certificate
-        if "bound" not in c:
-            return []
+        if self.synthetic:
+            return self._private_utility()
         return [
             Fact(
                 c["objective"].replace("_", " ").capitalize(),
@@ -106,6 +112,22 @@ class CuratorPage(Page):
                 "Limit m·b",
                 f"{c['size_bound']:,.0f}",
                 "clicks: no output under this budget is larger",
+            ),
+        ]
+
+    def _private_utility(self) -> list[Fact]:
+        c = self.certificate
+        return [
+            Fact(
+                "Coverage κ", f"{c['coverage']:.2%}", "of all clicks fall on released pairs: noisy"
+            ),
+            Fact(
+                "Association", c["association"], "how synthetic users come to hold pairs together"
+            ),
+            Fact(
+                "Weight needed",
+                f"{c['weight_needed']:.3g}",
+                "for a pair to be released; a user with n pairs adds 1/√n to each",
             ),
         ]
 

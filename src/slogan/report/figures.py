@@ -20,15 +20,15 @@ class Figures:
     """Rank and clicks of shared pairs, at ranks evenly spread on a logarithmic axis."""
     frequency_after: list[tuple[int, int]]
     supports: list[tuple[float, float]]
-    """c_ij/|D| and x_ij/|O| of the most clicked pairs of D."""
+    """c_ij/|D| and κ·x_ij/|O| of the most clicked pairs of D."""
 
 
-def figures(before: Ints, after: Ints) -> Figures:
-    """Draw c_ij and x_ij side by side."""
+def figures(before: Ints, after: Ints, *, coverage: float = 1.0) -> Figures:
+    """Draw c_ij and x_ij side by side; a coverage κ makes supports those of the whole log."""
     top = np.argsort(-before, kind="stable")[:_POINTS]
     top = top[before[top] > 0]
     share_before = before[top] / max(1, int(before.sum()))
-    share_after = after[top] / max(1, int(after.sum()))
+    share_after = after[top] / max(1, int(after.sum())) * coverage
     return Figures(
         frequency_before=_curve(before),
         frequency_after=_curve(after),
@@ -48,6 +48,12 @@ def budget_use(charge: Floats, limit: float) -> list[int]:
     """Users who were charged nothing, up to a tenth of the limit, up to two tenths, and so on."""
     tenth = np.ceil(charge / limit * 10 - 1e-9).astype(np.int64)
     return np.bincount(np.clip(tenth, 0, 10), minlength=11).tolist()
+
+
+def clicks_by_selection(before: Ints, after: Ints) -> dict[str, int]:
+    """How many of the log's clicks lie on pairs that are released, and how many do not."""
+    released = int(before[after > 0].sum())
+    return {"not_selected": int(before.sum()) - released, "represented": released}
 
 
 def clicks_by_fate(before: Ints, after: Ints, upper: Ints, *, whole: int) -> dict[str, int]:

@@ -37,7 +37,7 @@ class Headline:
 
 HEADLINES = (
     Headline("Clicks", ("size",), ",d", "neither"),
-    Headline("Clicks on shared pairs, of |D|", ("size_ratio",), ".2%", "neither"),
+    Headline("Output size, of |D|", ("size_ratio",), ".2%", "neither"),
     Headline("Frequent pairs: precision", ("precision",), ".3f", "more"),
     Headline("Frequent pairs: recall", ("recall",), ".3f", "more"),
     Headline("Frequent pairs: support distances", ("sum_support_distance",), ".4f", "less"),

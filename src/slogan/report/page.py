@@ -99,7 +99,7 @@ class Page:
             Fact(
                 "δ",
                 f"{delta:g}",
-                f"{one_in(delta)}: the chance that ε does not tell the whole"
+                f"{one_in(delta)}: what ε leaves out, as a chance"
                 if synthetic
                 else f"{one_in(delta)}: the largest chance that any row of a given user is shown",
             ),

@@ -20,8 +20,8 @@ LISTED = 10
 """Length of a list of recommendations."""
 _TESTED_USERS = 1_000
 _HIDDEN_PER_USER = 10
-# How many imagined holders with everybody's taste each item is given: few holders prove little.
-_SHRINKAGE = 5.0
+# Imagined users who hold two items together exactly as often as chance has it: few prove little.
+_BY_CHANCE = 10.0
 _COMPARED = 100
 
 
@@ -88,7 +88,7 @@ class CoOccurrence:
     def log_lift(self, items: Ints) -> Floats:
         """How much oftener than by chance two items are held together, for all two of some items.
 
-        log (together + 1) / (expected + 1): two items never seen say nothing.
+        Two items that were never seen say nothing: 0.
         """
         place = self.place[items]
         seen = place >= 0
@@ -96,7 +96,7 @@ class CoOccurrence:
         together[np.ix_(seen, seen)] = self.together[np.ix_(place[seen], place[seen])]
         holders = np.diagonal(together)
         expected = np.outer(holders, holders) / max(1, self.users)
-        return np.log((together + 1) / (expected + 1))[np.triu_indices(len(items), k=1)]
+        return _log_lift(together, expected)[np.triu_indices(len(items), k=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class HitRate:
 
 
 def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) -> HitRate:
-    """Hide items of real users, one at a time, and recommend from the rest.
+    """Hide items of real users, one at a time, and recommend from the rest by naive Bayes.
 
     What the tested user contributed to the model is taken out of it first, where it is known.
     """
@@ -151,30 +151,32 @@ def _hits(model: CoOccurrence, items: Ints, own: Ints, chosen: Ints) -> tuple[in
     popularity = holders / max(1, model.users - int(len(own) > 0))
     place = model.place[items]
     seen = place[place >= 0]
-    # evidence: row i says how likely each item is for a holder of item i
-    evidence = model.together[seen] - np.outer(mine[seen], mine) + _SHRINKAGE * popularity
-    evidence /= (holders[seen] + _SHRINKAGE)[:, None]
-    # An item the model has never seen stands for everybody's taste.
-    score = evidence.sum(axis=0) + (len(place) - len(seen)) * popularity
+    # evidence: row i says how much likelier each item is for a holder of item i
+    together = model.together[seen] - np.outer(mine[seen], mine)
+    evidence = _log_lift(together, np.outer(holders[seen], popularity))
+    prior = np.log(np.maximum(popularity, np.finfo(np.float64).tiny))
+    score = prior + evidence.sum(axis=0)
     row = np.cumsum(place >= 0) - 1
     candidate = np.ones(size, dtype=np.bool_)
     candidate[seen] = False
     hits = popular = 0
     for one in chosen.tolist():
-        if (at := int(place[one])) < 0:
+        at = int(place[one])
+        if at < 0 or holders[at] <= 0:
             continue
-        without = score - evidence[row[one]]
-        hits += _rank(without, at, candidate) < LISTED
-        popular += _rank(popularity, at, candidate) < LISTED
+        hits += _rank(score - evidence[row[one]], at, candidate) < LISTED
+        popular += _rank(prior, at, candidate) < LISTED
     return hits, popular
 
 
 def _rank(score: Floats, at: int, candidate: Flags) -> int:
     """How many candidates come before the item; of equals the one that is first by its text."""
-    if score[at] <= 0:
-        return LISTED
     ahead = np.count_nonzero(candidate & (score > score[at]))
     return int(ahead + np.count_nonzero(candidate[:at] & (score[:at] == score[at])))
+
+
+def _log_lift(together: Floats, expected: Floats) -> Floats:
+    return np.log((together + _BY_CHANCE) / (expected + _BY_CHANCE))
 
 
 def agreement(original: CoOccurrence, model: CoOccurrence) -> float | None:
