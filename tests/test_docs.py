@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "generate", "inspect", "sanitize", "verify")
+VERBS = ("demo", "evaluate", "generate", "inspect", "sanitize", "synthesize", "verify")
 
 
 def page(name):
@@ -286,6 +286,17 @@ def test_the_fields_of_inspect_are_documented(tmp_path):
     found = slogan.inspect(tmp_path / "clicks.tsv").summary()
 
     assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
+
+
+def test_the_fields_of_evaluate_are_documented(tmp_path):
+    prepare(tmp_path)
+    save_release(tmp_path)
+    found = slogan.evaluate(tmp_path / "clicks.tsv", tmp_path / "release").summary()
+
+    assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
+    measures = page("reference/measures.md")
+    about = {"method", "coverage", "users_matched", "log", "seconds", "yardstick"}
+    assert [n for n in found if n not in about and f"`{n}`" not in measures] == []
 
 
 def test_every_check_of_verify_is_documented(tmp_path):

@@ -30,7 +30,8 @@ def bar_chart(
     """Upright bars from zero, in the order given."""
     top = max([*bars.values, *bars.others, 1.0])
     x = svg.Scale(low=0, high=len(bars.names), begin=svg.LEFT, end=svg.WIDTH - svg.RIGHT)
-    y = svg.Scale(low=0, high=top * 1.05, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
+    room = 1.3 if bars.others else 1.05  # for the key
+    y = svg.Scale(low=0, high=top * room, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
     parts = [_frame(x, y, bars.names, x_title=x_title, y_title=y_title)]
     series = [(bars.values, "after"), (bars.others, "yardstick")][: 2 if bars.others else 1]
     wide = (1 - _GAP) / len(series)
@@ -48,7 +49,7 @@ def bar_chart(
                 )
             )
     if bars.others:
-        entries = (("after", bars.value_name), ("yardstick", bars.other_name))
+        entries = (("bar after", bars.value_name), ("bar yardstick", bars.other_name))
         parts.append(svg.key(entries, svg.WIDTH - 150, svg.TOP + 4))
     beside = (bars.other_name,) if bars.others else ()
     return svg.Chart(
@@ -79,7 +80,7 @@ def _frame(x: svg.Scale, y: svg.Scale, names: Sequence[str], *, x_title: str, y_
 
 def diff_ratio_chart(found: Ratios, beside: Ratios | None) -> svg.Chart:
     """How many triplets moved by how much, of those that are shown."""
-    names = [*(f"–{10 * n}" for n in range(1, 11)), "more"]
+    names = [*(f"≤{10 * n}" for n in range(1, 11)), "more"]
     summary = (
         f"{found['not_shown']:,.1f} of {found['triplets']:,} triplets of frequent pairs are not "
         f"shown, on average over {found['samples']} outputs; {sum(found['below'][:4]):,.1f} moved "
@@ -103,7 +104,7 @@ def diff_ratio_chart(found: Ratios, beside: Ratios | None) -> svg.Chart:
 
 def budget_chart(users: Sequence[int]) -> svg.Chart:
     """How many users were charged how much of what each may be charged; first those with none."""
-    names = ["none", *(f"–{10 * n}" for n in range(1, 11))]
+    names = ["none", *(f"≤{10 * n}" for n in range(1, 11))]
     charged = sum(users) - users[0]
     return bar_chart(
         Bars(names=names, values=users, value_name="users"),

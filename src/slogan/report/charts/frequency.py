@@ -25,7 +25,7 @@ def frequency_chart(before: Curve, after: Curve) -> svg.Chart:
         svg.path([(x(rank), y(clicks)) for rank, clicks in curve], kind)
         for curve, kind in ((before, "before"), (after, "after"))
     ]
-    entries = (("before", "in the log"), ("after", "in the release"))
+    entries = (("line before", "in the log"), ("line after", "in the release"))
     return svg.Chart(
         name="frequency",
         title=title,

@@ -139,7 +139,11 @@ def key(entries: Sequence[tuple[str, str]], x: float, y: float) -> str:
     parts: list[str] = []
     for n, (kind, words) in enumerate(entries):
         at = y + 18 * n
-        parts.append(element("line", x1=x, x2=x + 22, y1=at - 4, y2=at - 4, class_=f"line {kind}"))
+        if kind.startswith("line"):
+            mark = element("line", x1=x, x2=x + 22, y1=at - 4, y2=at - 4, class_=kind)
+        else:
+            mark = element("rect", x=x + 8, y=at - 10, width=14, height=11, class_=kind)
+        parts.append(mark)
         parts.append(label(words, x + 28, at, anchor="start"))
     return "".join(parts)
 
