@@ -15,6 +15,7 @@ from slogan.generate import generate
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
 from slogan.stages import Watcher, silent
+from slogan.synthesizing import synthesize
 
 PERSON = "999042"
 # The person is invented, and so are the names of family, town and firm.
@@ -73,6 +74,7 @@ def demo(
         "exp_epsilon": 2.0,
         "delta": 0.5,
         "releases": releases,
+        "synthetic": _synthesized(log, folder, known, watcher),
         "seconds": round(time.perf_counter() - start, 1),
     }
 
@@ -101,6 +103,27 @@ def _released(
     told = ("clicks_in", "clicks_out", "pairs_out", "users_out", "value", "bound", "gap", "release")
     return {
         "objective": objective,
+        **{name: done[name] for name in told},
+        "verified": verify(log, target).ok,
+        "attack": _told(_attack(target / "public" / "log.tsv", known)),
+    }
+
+
+def _synthesized(
+    log: Path, folder: Path, known: list[tuple[str, str]], watch: Watcher
+) -> dict[str, Any]:
+    target = folder / "release-synthetic"
+    budget = PrivacyBudget(epsilon="1", delta="1e-6")
+    release = synthesize(
+        log, budget, watcher=lambda stage, note: watch("synthesize", f"{stage} {note}")
+    )
+    try:
+        done = release.save(target, force=True)
+    finally:
+        release.close()
+    watch("synthesize", "verify")
+    told = ("epsilon", "delta", "clicks_out", "pairs_out", "users_out", "coverage", "release")
+    return {
         **{name: done[name] for name in told},
         "verified": verify(log, target).ok,
         "attack": _told(_attack(target / "public" / "log.tsv", known)),

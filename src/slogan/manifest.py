@@ -8,9 +8,9 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from slogan.errors import LogNotFoundError
 from slogan.searchlog import SearchLog, Source, read
@@ -65,6 +65,15 @@ class Spent(_Record):
     epsilon_at_delta: float
 
 
+class Outputs(_Record):
+    """What the mechanism gave beside a synthetic log: private as the log itself."""
+
+    coverage: float
+    association: str
+    association_rank: int
+    users: int
+
+
 class Manifest(_Record):
     """public/manifest.json."""
 
@@ -80,12 +89,17 @@ class Manifest(_Record):
     """The resolved configuration: what the curator chose, never what the log gave."""
     account: Spent | None = None
     """What the stages of an end-to-end private release spent, and by which theorem."""
-    outputs: dict[str, str | int | float] | None = None
-    """What the mechanism gave beside the released log: private as the log itself."""
+    outputs: Outputs | None = None
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
     log: PublishedLog
     versions: dict[str, str]
+
+    @model_validator(mode="after")
+    def _synthetic_logs_have_an_account(self) -> Self:
+        if self.method == "synthesize" and (self.account is None or self.outputs is None):
+            raise ValueError("a synthetic log comes with its account and its outputs")
+        return self
 
 
 def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:

@@ -162,8 +162,17 @@ def demo(told: dict[str, Any]) -> RenderableType:
             str(attack["secrets_found"]),
             "yes" if release["verified"] else "NO",
         )
-    places = "\n".join(f"  {release['release']}" for release in told["releases"])
+    synthetic = told["synthetic"]
+    everything = [*told["releases"], synthetic]
+    places = "\n".join(f"  {release['release']}" for release in everything)
     end = (
+        f"And on a log of synthetic users, private end to end, ε = {synthetic['epsilon']:g}, "
+        f"δ = {synthetic['delta']:g}:\n"
+        f"  {synthetic['pairs_out']:,} pairs, {synthetic['clicks_out']:,} clicks, "
+        f"{synthetic['users_out']:,} users who never lived, "
+        f"{'verified' if synthetic['verified'] else 'NOT VERIFIED'}; found by name: "
+        f"{synthetic['attack']['named_users']}, secrets: {synthetic['attack']['secrets_found']}, "
+        f"users with all known clicks: {synthetic['attack']['linked_users']}\n\n"
         f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\n"
         f"Took {told['seconds']} s."
     )

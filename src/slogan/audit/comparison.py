@@ -78,6 +78,8 @@ def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBP
             sql = duckdb.connect(config=config)
         except duckdb.Error:
             raise OptionError("that is no memory limit", hint="write it as 4GB or 500MB") from None
+        # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
+        sql.execute("SET enable_progress_bar = false")
         try:
             yield sql, Path(folder)
         except duckdb.Error:
@@ -205,6 +207,22 @@ class Comparison:
         different = 'least(count(DISTINCT "user"), count(DISTINCT pseudonym))'
         repeated = _number(self._sql, f"SELECT count(*) - {different} FROM real_names")
         return repeated, self.strangers(_UNMASKED)
+
+    def clipped(self, norm: int, most: int) -> list[tuple[int, float]]:
+        """For each released pair: released clicks, and the log's, each user scaled to L2 ≤ norm."""
+        return self._sql.execute(f"""
+            SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))) FROM (
+                SELECT pair, released, own, sum(own * own) OVER (PARTITION BY holder) AS square
+                FROM (SELECT pair, holder, released, least(own, {most})::DOUBLE AS own FROM held))
+            GROUP BY pair""").fetchall()
+
+    def shown_ids(self) -> tuple[int, int, int, int]:
+        """How many IDs are shown, are also in the input log, are digits or UUIDs; the largest."""
+        return self._sql.execute("""
+            SELECT count(*), count(*) FILTER (EXISTS (FROM people p WHERE p."user" = s."user")),
+                   count(*) FILTER (regexp_full_match("user", '[0-9]+|[0-9a-f-]{36}')),
+                   coalesce(max(TRY_CAST("user" AS BIGINT)), 0)
+            FROM (SELECT DISTINCT "user" FROM shown) s""").fetchall()[0]
 
     @cached_property
     def _factors(self) -> list[Factor]:

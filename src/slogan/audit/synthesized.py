@@ -1,7 +1,157 @@
-"""Checks of a release by `synthesize`."""
+"""Checks of a release by `synthesize`: its account, its constants, its noise, its users."""
 
 from __future__ import annotations
 
-from slogan.audit.evidence import Checks
+import math
+from collections.abc import Iterable
+from fractions import Fraction
 
-CHECKS: Checks = {}
+from scipy.special import chdtri
+
+from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
+from slogan.audit.gaussian import delta_at_most, log_at_most
+from slogan.manifest import Spent, SpentStage
+
+_SHARES = {"selection": 50, "counts": 20, "association": 23, "sizes": 5, "coverage": 2}
+"""In parts of 100, where association is looked at."""
+_NORM_SQUARED = {"counts": 6**2, "sizes": 1, "coverage": 75**2, "association": 1}
+_CONSTANTS = {
+    "counts_norm": 6,
+    "counts_most_clicks": 2**15,
+    "sizes_largest": 30,
+    "coverage_most_clicks": 75,
+    "association_head": 600,
+    "association_most_categories": 800,
+}
+_CLOSE = Fraction(1, 1000)
+"""Noise scales are rounded up to a grid, and budgets down."""
+_LONGEST = 5_000
+_CHANCE = 1e-9
+_LARGEST_ID = 2**31 - 1
+
+
+def _account(evidence: Evidence) -> Finding:
+    spent = _spent(evidence)
+    bounds = evidence.asked or evidence.promised
+    epsilon, delta = log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
+    mu_squared, linear, aside = _cost(spent.stages)
+    if linear >= epsilon:
+        return False, "stages that are not Gaussian spend more epsilon than the budget holds"
+    whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
+    detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
+    return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
+
+
+def _constants(evidence: Evidence) -> Finding:
+    told, faults = evidence.manifest.parameters, 0
+    faults += sum(told.get(name) != value for name, value in _CONSTANTS.items())
+    shares = _shares(told.get("association") != "independent")
+    faults += sum(told.get(f"share_{name}") != str(part) for name, part in shares.items())
+    own = {stage.name: stage for stage in _spent(evidence).stages if stage.name in _NORM_SQUARED}
+    expected = set(shares) - {"selection"}
+    # without any category there is nothing to associate, and nothing is looked at
+    faults += len((set(own) ^ expected) - {"association"})
+    faults += sum(_part(s, "norm_squared") != _NORM_SQUARED[name] for name, s in own.items())
+    return faults == 0, f"{faults} parameters differ from the published constants"
+
+
+def _scales(evidence: Evidence) -> Finding:
+    """Noise scales follow from the budget and the shares alone, so no log can have chosen them."""
+    spent, told = _spent(evidence), evidence.manifest.parameters
+    shares = _shares(told.get("association") != "independent")
+    own = [stage for stage in spent.stages if stage.name in _NORM_SQUARED]
+    rooms = [_cost([stage])[0] / shares[stage.name] for stage in own if stage.name in shares]
+    if len(rooms) < len(own) or not rooms:
+        raise NotPossibleError("the manifest lists stages without a share of the budget")
+    room, spread = max(rooms), (max(rooms) - min(rooms)) / max(rooms)
+    selection = [stage for stage in spent.stages if stage.name not in _NORM_SQUARED]
+    chosen, _, aside = _cost(selection)
+    epsilon, delta = log_at_most(evidence.promised.likelihood), 1 - 1 / evidence.promised.appearance
+    faults = {
+        "its stages do not share the budget as published": spread > _CLOSE,
+        "selection spends more than its share": chosen > shares["selection"] * room * (1 + _CLOSE)
+        or aside > delta / 2,
+        "noise is smaller than the budget allows": delta_at_most(epsilon, room) > delta / 2,
+        "noise is not what the budget asks for": delta_at_most(epsilon, room * (1 + 2 * _CLOSE))
+        <= delta / 2,
+    }
+    found = [fault for fault, present in faults.items() if present]
+    return not found, "; ".join(found) or "every noise scale follows from the budget alone"
+
+
+def _noise(evidence: Evidence) -> Finding:
+    """Released counts differ from the clipped ones as much as the noise they are said to have."""
+    if evidence.manifest.parameters.get("output_size") is not None:
+        return True, "counts were brought to a given size, so their noise cannot be seen"
+    stage = next((s for s in _spent(evidence).stages if s.name == "counts"), None)
+    if stage is None:
+        raise NotPossibleError("the manifest lists no stage of counts")
+    rows = evidence.compared.clipped(_CONSTANTS["counts_norm"], _CONSTANTS["counts_most_clicks"])
+    n, variance = len(rows), float(_part(stage, "variance"))
+    if not n:
+        return False, "no released pair is in the input log"
+    found = math.fsum((released - clipped) ** 2 for released, clipped in rows) / variance
+    # counts that noise made negative are not released, so a little less is seen than was drawn
+    low = min(float(chdtri(n, 1 - _CHANCE)), n / 2)
+    high = max(float(chdtri(n, _CHANCE)), 1.5 * n)
+    detail = f"{n} counts have {found / n:.3f} times the variance of the noise claimed"
+    return low <= found <= high, f"{detail} (accepted: {low / n:.3f} to {high / n:.3f})"
+
+
+def _synthetic_users(evidence: Evidence) -> Finding:
+    users, real, plain, largest = evidence.compared.shown_ids()
+    outputs = evidence.manifest.outputs
+    by_chance = users * evidence.compared.users / max(1, min(largest, _LARGEST_ID))
+    most = by_chance + 7 * math.sqrt(by_chance) + 7
+    detail = f"{users} synthetic users, {real} with an ID of the input log, where chance explains "
+    detail += f"up to {most:.0f}; {users - plain} IDs are neither digits nor UUIDs"
+    as_told = outputs is not None and users <= outputs.users
+    if not as_told:
+        detail += "; more users than the manifest says"
+    return real <= most and plain == users and as_told, detail
+
+
+def _shares(association: bool) -> dict[str, Fraction]:
+    kept = {n: part for n, part in _SHARES.items() if association or n != "association"}
+    return {name: Fraction(part, sum(kept.values())) for name, part in kept.items()}
+
+
+def _spent(evidence: Evidence) -> Spent:
+    if evidence.manifest.account is None:
+        raise NotPossibleError("the manifest has no account of what was spent")
+    return evidence.manifest.account
+
+
+def _cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
+    """μ² of Gaussian stages, ε of others, and the probabilities set aside."""
+    mu_squared = linear = aside = Fraction(0)
+    for stage in stages:
+        if stage.mechanism == "gaussian":
+            mu_squared += _part(stage, "norm_squared") / _part(stage, "variance")
+            aside += _part(stage, "slack", least=0)
+        elif stage.mechanism in ("approximate", "pure"):
+            linear += _part(stage, "epsilon")
+            aside += _part(stage, "delta", least=0)
+        else:
+            raise NotPossibleError("the manifest lists a stage of an unknown mechanism")
+    return mu_squared, linear, aside
+
+
+def _part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
+    text = stage.parameters.get(name, "")
+    try:
+        number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
+    except (ValueError, ZeroDivisionError):
+        number = None
+    if number is None or number < least:
+        raise NotPossibleError(f"a stage of the manifest has no usable {name}")
+    return number
+
+
+CHECKS: Checks = {
+    "account": _account,
+    "constants": _constants,
+    "scales": _scales,
+    "noise": _noise,
+    "synthetic_users": _synthetic_users,
+}

@@ -23,6 +23,8 @@ MOST_HELD = 255
 """Of one category a user is taken to hold at most so many pairs."""
 CLEAR = 1.05
 """An eigenvalue counts as signal from this many times the largest one that noise alone has."""
+EDGE = 3.0
+"""And by so many standard deviations of the noise more, which small tables need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +89,14 @@ def together_sums(hist: PairHistogram, pairs: Ints, grouping: Grouping) -> Ints:
 def denoised(triangle: Floats, size: int, deviation: float) -> tuple[Floats, int]:
     """The table that the eigenvalues clear of the noise make up, and how many there are.
 
-    The largest eigenvalue of a symmetric table of noise alone is about 2·deviation·√size.
+    The largest eigenvalue of a symmetric table of noise alone is about 2·deviation·√size; that of
+    a small table varies by a few deviations.
     """
     table = np.zeros((size, size))
     table[np.triu_indices(size)] = triangle
     # two pairs in either order: those of one category are counted once so far
     table = table + table.T
     value, vector = np.linalg.eigh(table)
-    kept = value > CLEAR * 2 * deviation * size**0.5
+    kept = value > deviation * (CLEAR * 2 * size**0.5 + EDGE)
     clear = (vector[:, kept] * value[kept]) @ vector[:, kept].T
     return np.maximum(clear, 0.0), int(kept.sum())

@@ -12,7 +12,7 @@ from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
-NORM = 4
+NORM = 6
 """C: each user's clicks on the released pairs are scaled to an L2 norm of at most this."""
 MOST_CLICKS = 2**15
 """What a user clicks on one pair beyond this is not counted."""

@@ -13,7 +13,7 @@ from slogan.dp.sums import BITS, noisy_sums, quotients
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
-MOST_CLICKS = 150
+MOST_CLICKS = 75
 """Each user's clicks are scaled to a total of at most this."""
 
 
@@ -39,7 +39,7 @@ def noisy_coverage(
 
 
 def coverage_sums(hist: PairHistogram, pairs: Ints) -> Ints:
-    """(clicks on these pairs, clicks on others), each user's total at most 150. Not private yet."""
+    """(clicks on these pairs, clicks on others), each user's total at most 75. Not private yet."""
     held = hist.only(pairs)
     inside, total = (np.zeros(hist.users, dtype=np.int64) for _ in range(2))
     np.add.at(inside, held.user, held.count)

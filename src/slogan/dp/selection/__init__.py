@@ -23,10 +23,13 @@ class SelectionBudget:
     Args:
         mu_squared: μ² of Gaussian stages.
         delta: the probability that a pair of one user alone is released.
+        epsilon: ε of a stage that is not Gaussian, where the caller has room for one;
+            √μ² if not given, which costs as much when counted in ρ.
     """
 
     mu_squared: Fraction
     delta: Fraction
+    epsilon: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Flags, Ints
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
@@ -14,14 +15,21 @@ MOST = 100
 """L0: for how many pairs a user may speak."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Contributions:
     """The sets C_u: those of user u are start[u]..start[u+1] of `pair`."""
 
     start: Ints
     pair: Ints
     pairs: int
-    """How many pairs the histogram has; none of these numbers leaves the selection."""
+    """How many pairs the histogram has."""
+    most: int
+    """No user speaks for more."""
+
+    @cached_property
+    def held(self) -> Flags:
+        """Which pairs somebody speaks for."""
+        return np.bincount(self.pair, minlength=self.pairs) > 0
 
 
 def capped(hist: PairHistogram, rng: Randomness, most: int = MOST) -> Contributions:
@@ -33,4 +41,4 @@ def capped(hist: PairHistogram, rng: Randomness, most: int = MOST) -> Contributi
     dropped = order[np.arange(len(order)) - first[hist.user[order]] >= most]
     pair = np.delete(hist.pair, dropped)
     start = np.concatenate(([0], np.cumsum(np.minimum(degree, most)))).astype(np.int64)
-    return Contributions(start=start, pair=pair, pairs=hist.pairs)
+    return Contributions(start=start, pair=pair, pairs=hist.pairs, most=most)

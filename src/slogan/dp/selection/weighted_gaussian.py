@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from slogan.dp.accounting import variance
@@ -9,7 +11,8 @@ from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, capped
-from slogan.dp.selection._grid import GRID, equal_weights, threshold
+from slogan.dp.selection._grid import GRID, threshold
+from slogan.dp.selection._spreading import spread
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
@@ -17,12 +20,10 @@ from slogan.randomness import Randomness
 def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Sum up 1/√|C_u| over the users of each pair, add noise, keep what exceeds the threshold."""
     square = variance(budget.mu_squared, norm_squared=1)
+    level = threshold(MOST, variance=square, delta=budget.delta, extra=Fraction(0))
     chosen = capped(hist, rng)
-    degree = np.diff(chosen.start)
-    weight = np.zeros(hist.pairs, dtype=np.int64)
-    np.add.at(weight, chosen.pair, np.repeat(equal_weights(MOST)[degree], degree))
-    held = np.flatnonzero(weight)
+    weight = spread(chosen, np.zeros(hist.pairs, dtype=np.int8))
+    held = np.flatnonzero(chosen.held)
     noisy = weight[held] + floored_gaussian(len(held), rng, variance=square, grid=GRID)
-    level = threshold(MOST, variance=square, delta=budget.delta)
     stage = Gaussian(name="selection", norm_squared=1, variance=square, slack=budget.delta)
     return Selected(pairs=held[noisy > level], stages=(stage,))

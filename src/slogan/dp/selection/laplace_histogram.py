@@ -1,0 +1,50 @@
+"""laplace_histogram: noisy counts of users above a threshold (Korolova et al. 2009)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from slogan.dp import _enclosures as enclosures
+from slogan.dp._enclosures import UP, enclose
+from slogan.dp.mechanisms import Approximate
+from slogan.dp.noise import discrete_laplace
+from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._contributions import capped
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+
+MOST = 5
+"""For how many pairs a user may speak; the noise grows with it."""
+
+_ROOT_BITS = 40
+
+
+def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+    """Count the users of each pair, add discrete Laplace noise, keep what exceeds the threshold."""
+    epsilon = budget.epsilon or root_down(budget.mu_squared)
+    scale = MOST / epsilon
+    chosen = capped(hist, rng, MOST)
+    count = np.bincount(chosen.pair, minlength=hist.pairs)
+    held = np.flatnonzero(count)
+    noisy = count[held] + discrete_laplace(len(held), rng, scale=scale)
+    stage = Approximate(name="selection", epsilon=epsilon, delta=budget.delta)
+    return Selected(pairs=held[noisy > level(scale, budget.delta)], stages=(stage,))
+
+
+def level(scale: Fraction, delta: Fraction) -> int:
+    """The least K, rounded up, such that one of MOST draws is K or more with probability ≤ delta.
+
+    A draw is K ≥ 1 or more with probability e^(−K/scale) / (1 + e^(−1/scale)).
+    """
+    ratio = enclosures.exp(enclose(-1 / scale))
+    both = enclosures.Enclosure(ratio.low + 1, ratio.high + 1)
+    power = enclosures.subtract(enclosures.log(enclose(MOST / delta)), enclosures.log(both))
+    return max(1, math.ceil(Fraction(UP.multiply(power.high, enclose(scale).high))))
+
+
+def root_down(square: Fraction) -> Fraction:
+    """√square, rounded down."""
+    return Fraction(math.isqrt(int(square * (1 << 2 * _ROOT_BITS))), 1 << _ROOT_BITS)

@@ -1,0 +1,52 @@
+"""pooled: rounds of the weighted Gaussian whose sums are pooled, and whose noise is heeded.
+
+In each round a user spreads one unit of L2 norm over its pairs, and most of it on those whose sums
+so far promise to pass the last threshold: a pair's own noisy sum against public numbers, nothing
+else. Proof: docs/proofs/selection.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.dp.mechanisms import Gaussian
+from slogan.dp.noise import floored_gaussian
+from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._contributions import capped
+from slogan.dp.selection._grid import GRID
+from slogan.dp.selection._schedule import ROUNDS, Schedule, schedule
+from slogan.dp.selection._spreading import CLOSED, HALVINGS, Halvings, spread
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+
+
+def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+    """Pool noisy weights over the rounds; what exceeds a round's threshold is selected."""
+    public = schedule(budget)
+    chosen = capped(hist, rng)
+    halvings = np.full(hist.pairs, CLOSED, dtype=np.int8)
+    halvings[chosen.held] = 0
+    pooled = np.zeros(hist.pairs, dtype=np.int64)
+    selected: list[Ints] = []
+    for this in range(ROUNDS):
+        pooled += spread(chosen, halvings, public.heaviest)
+        # What is closed is not looked at again: its noise need not be drawn.
+        open_pairs = np.flatnonzero(halvings < CLOSED)
+        noise = floored_gaussian(len(open_pairs), rng, variance=public.variance, grid=GRID)
+        pooled[open_pairs] += noise
+        noisy = pooled[open_pairs]
+        selected.append(open_pairs[noisy > public.threshold[this]])
+        halvings[open_pairs] = attention(noisy, public, this)
+    stage = Gaussian(
+        name="selection", norm_squared=ROUNDS, variance=public.variance, slack=budget.delta
+    )
+    return Selected(pairs=np.sort(np.concatenate(selected)), stages=(stage,))
+
+
+def attention(noisy: Ints, public: Schedule, this: int) -> Halvings:
+    """How often the weight of each pair is halved in the next round, from its own sum alone."""
+    missing = -((noisy - public.full[this]) // public.step[this])
+    halvings = np.clip(missing, 0, HALVINGS)
+    over = (noisy > public.threshold[this]) | (noisy < public.abandoned[this])
+    return np.where(over, CLOSED, halvings).astype(np.int8)
