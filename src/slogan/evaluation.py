@@ -78,7 +78,7 @@ class _Released:
     def coverage(self) -> Fraction | None:
         """κ, if the release publishes it."""
         told = None if self.manifest is None else self.manifest.outputs
-        return exact(told["coverage"]) if told and "coverage" in told else None
+        return None if told is None else exact(told.coverage)
 
 
 def evaluate(
@@ -191,6 +191,10 @@ def _released(release: SearchLog | Source) -> _Released:
         return _Released(log=read(release), users="same")
     folder = Path(release)
     manifest = _manifest(folder / "public" / "manifest.json")
+    if manifest.outputs and not 0 <= manifest.outputs.coverage <= 1:
+        raise LogFormatError(
+            "the manifest's coverage is not a share", hint="give a release that `verify` passes"
+        )
     log = described(released_file(folder, manifest), manifest)
     return _Released(log=log, users=_whose(folder, manifest), manifest=manifest)
 

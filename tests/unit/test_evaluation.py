@@ -95,6 +95,40 @@ def test_without_the_table_of_pseudonyms_triplets_are_still_drawn_anew(log, rele
     assert found["diff_ratio_histogram"]["samples"] == 10
 
 
+def synthetic(release, coverage):
+    """The release made to look like one of synthetic users."""
+    file = release / "public" / "manifest.json"
+    told = json.loads(file.read_text())
+    account = {"stages": [], "cost": {}, "delta_at_epsilon": 0.0, "epsilon_at_delta": 0.0}
+    outputs = {"coverage": coverage, "association": "domains", "association_rank": 1, "users": 1}
+    told |= {"method": "synthesize", "counts": "private", "pseudonyms": "synthetic"}
+    file.write_text(json.dumps({**told, "account": account, "outputs": outputs}))
+
+
+def test_synthetic_users_are_nobodys_and_supports_are_of_the_whole_log(log, release):
+    synthetic(release, 0.5)
+    whole = sum(row[3] for row in rows())
+    found = slogan.evaluate(log, release, min_support="1/100").summary()
+
+    assert (found["method"], found["coverage"], found["users_matched"]) == (
+        "synthesize",
+        0.5,
+        False,
+    )
+    assert found["diff_ratio_histogram"] is None
+    assert found["yardstick"]["diff_ratio_histogram"] is not None
+    assert found["size_ratio"] == found["size"] / whole
+    # All clicks are 1 and the release has them all on pairs of D: κ = 1/2 leaves half away.
+    assert found["all_pairs"]["sum_support_distance"] >= 0.5
+
+
+@pytest.mark.parametrize("coverage", [1.5, -0.1, float("nan")])
+def test_a_coverage_that_is_no_share_is_refused(log, release, coverage):
+    synthetic(release, coverage)
+    with pytest.raises(errors.LogFormatError):
+        slogan.evaluate(log, release)
+
+
 def test_the_supports_of_the_release_come_first(tmp_path, log):
     made = slogan.sanitize(
         log,

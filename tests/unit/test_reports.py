@@ -312,6 +312,15 @@ def test_both_methods_have_both_pages(release):
     assert "51 in 100" in public_page(manifest())  # 1 % + δ
 
 
+@pytest.mark.parametrize("value", ["1/0 and a long text", "x/yyyyyyyyyyyyyyy", "9" * 500 + "/1"])
+def test_a_strange_fraction_in_a_manifest_is_shown_as_it_is(value):
+    stage = {**ACCOUNT["stages"][0], "parameters": {"variance": value}}
+
+    text = public_page(manifest(**{**SYNTHETIC, "account": {**ACCOUNT, "stages": [stage]}}))
+
+    assert value in text
+
+
 def test_a_test_run_says_so_first():
     text = public_page(manifest(test_run=True))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from slogan.privacy import PrivacyBudget
 
 _FALSE_ALARMS = 0.01
@@ -22,5 +24,5 @@ def found_in_hundred(method: str, budget: PrivacyBudget) -> float:
     The test may wrongly point out one of a hundred users who are not in it. End to end
     Pr_D[Y] ≤ e^ε·Pr_D'[Y] + δ for every event Y; given the counts Pr_D[Y] ≤ Pr_D'[Y] + δ.
     """
-    ratio = 2.718281828459045**budget.epsilon_value if method == "synthesize" else 1.0
+    ratio = math.exp(budget.epsilon_value) if method == "synthesize" else 1.0
     return 100 * min(1.0, ratio * _FALSE_ALARMS + budget.delta_value)

@@ -171,4 +171,7 @@ def _short(value: str) -> str:
     """An exact fraction as a decimal, if it is long; the manifest has it in full."""
     if len(value) <= 12 or "/" not in value:
         return value
-    return f"≈ {float(Fraction(value)):.6g}"
+    try:
+        return f"≈ {float(Fraction(value)):.6g}"
+    except (ValueError, ArithmeticError):  # a manifest from elsewhere may say anything
+        return value

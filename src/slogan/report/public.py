@@ -74,10 +74,10 @@ class PublicPage(Page):
         if told is None:
             return []
         lines = [
-            f"{float(told['coverage']):.2%} of all clicks of the original fall on the released "
+            f"{told.coverage:.2%} of all clicks of the original fall on the released "
             "pairs. The share of a pair in the original is about its share here times that."
         ]
-        kind, rank = told["association"], told["association_rank"]
+        kind, rank = told.association, told.association_rank
         if kind != "independent":
             held = (
                 f"follows the original as far as the noise allows ({kind}, {rank} clear directions)"
