@@ -111,7 +111,7 @@ def evaluate(
     released = _released(release)
     source = log if isinstance(log, SearchLog) else _original(log, released.manifest)
     supports = _supports(min_support, released.manifest)
-    stages, rng = Stages(watcher), SeededRandomness(seed)
+    stages = Stages(watcher)
     host = engines.load(engine)(memory_limit=memory_limit)
     try:
         with stages.stage("count"):
@@ -121,16 +121,37 @@ def evaluate(
         host.close()
     # Pairs that only the release has follow those of the log; from here on both know them all.
     original = replace(counted.hist, pairs=output.pairs, query=output.query)
-    matched = bool((output.user < original.users).any())
     with stages.stage("learn"):
         reference = Reference.of(original)
+    kept, beside = _measured(
+        released, reference, output, supports, samples, SeededRandomness(seed), stages
+    )
+    return Evaluation(
+        about=_about(released, counted, reference, matched=_matched(original, output)),
+        release=kept,
+        yardstick=beside,
+        seconds=stages.rounded(),
+    )
+
+
+def _measured(
+    released: _Released,
+    reference: Reference,
+    output: PairHistogram,
+    supports: tuple[Fraction, ...],
+    samples: int,
+    rng: Randomness,
+    stages: Stages,
+) -> tuple[Measured, Measured]:
+    """The release and the yardstick, measured alike."""
+    original, coverage = reference.log, released.coverage
     with stages.stage("measure"):
         kept = measured(
             reference,
             output,
             supports=supports,
-            coverage=released.coverage,
-            same_users=matched,
+            coverage=coverage,
+            same_users=_matched(original, output),
             samples=_samples(released, original, output, samples, rng),
         )
     with stages.stage("yardstick"):
@@ -139,12 +160,16 @@ def evaluate(
             reference,
             sample,
             supports=supports,
-            coverage=None if released.coverage is None else Fraction(1),
+            coverage=None if coverage is None else Fraction(1),
             same_users=True,
             samples=[sample],
         )
-    about = _about(released, counted, reference, matched=matched)
-    return Evaluation(about=about, release=kept, yardstick=beside, seconds=stages.rounded())
+    return kept, beside
+
+
+def _matched(original: PairHistogram, output: PairHistogram) -> bool:
+    """Whether any released user is a user of the log; others are numbered after them."""
+    return bool((output.user < original.users).any())
 
 
 def _samples(
@@ -157,8 +182,7 @@ def _samples(
     """The outputs whose triplets are compared; synthetic users have none in common with the log."""
     if released.method == "sanitize":
         return redrawn(original, output.pair_total, samples, rng)
-    matched = (output.user < original.users).any()
-    return [output] if matched else None
+    return [output] if _matched(original, output) else None
 
 
 def _about(

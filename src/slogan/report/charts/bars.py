@@ -80,7 +80,7 @@ def _frame(x: svg.Scale, y: svg.Scale, names: Sequence[str], *, x_title: str, y_
 
 def diff_ratio_chart(found: Ratios, beside: Ratios | None) -> svg.Chart:
     """How many triplets moved by how much, of those that are shown."""
-    names = [*(f"≤{10 * n}" for n in range(1, 11)), "more"]
+    names = [*(f"<{10 * n}" for n in range(1, 11)), "more"]
     summary = (
         f"{found['not_shown']:,.1f} of {found['triplets']:,} triplets of frequent pairs are not "
         f"shown, on average over {found['samples']} outputs; {sum(found['below'][:4]):,.1f} moved "
