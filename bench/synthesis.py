@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -88,20 +89,18 @@ def _write_taxonomy(file: Path, log: Path) -> None:
 
 def _synthesized(log: Path, target: Path, kind: str, taxonomy: Path) -> Record:
     more = ["--taxonomy", str(taxonomy)] if kind == "taxonomy" else []
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "slogan", "synthesize", str(log), "-o", str(target), "--force"]
-        + ["--epsilon", "1", "--delta", "1e-6", "--association", kind, "--json", *more],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seconds = time.perf_counter() - start
+    command = [sys.executable, "-m", "slogan", "synthesize", str(log), "-o", str(target), "--force"]
+    command += ["--epsilon", "1", "--delta", "1e-6", "--association", kind, "--json", *more]
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     told = json.loads(done.stdout)
     return {
         **{name: told[name] for name in ("pairs_out", "users_out", "coverage", "association")},
         "stages": told["seconds"],
         "seconds": seconds,
+        "processor_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_gib": after.ru_maxrss / 2**20,
         **_measured(log, target / "public/log.parquet", told["coverage"]),
     }
 
@@ -143,7 +142,7 @@ def _holders(sql: duckdb.DuckDBPyConnection, file: Path) -> sp.csr_array:
 
 
 def _hits(people: sp.csr_array, source: sp.csr_array) -> float:
-    """How often a hidden pair of a real user is among the ten that co-occur most with the others."""
+    """How often a real user's hidden pair is among the ten that co-occur most with the others."""
     together: Floats = (source.T @ source).toarray()
     holders = together.diagonal().copy()
     np.fill_diagonal(together, 0)
@@ -166,7 +165,7 @@ def _hits(people: sp.csr_array, source: sp.csr_array) -> float:
 def _markdown(records: dict[str, Record], measured_on: str) -> str:
     head = (
         "| log | association | pairs | users | coverage (true) | recall | precision | "
-        "sum of distances | hit@10 (real log) | seconds |"
+        "sum of distances | hit@10 (real log) | seconds (of processor) | peak, GiB |"
     )
     rows = [
         f"| {key} → {r['association']} | {r['pairs_out']:,} | "
@@ -175,7 +174,8 @@ def _markdown(records: dict[str, Record], measured_on: str) -> str:
         f"{_judged(r['precision'], r['precision'] >= LEAST_PRECISION)} | "
         f"{_judged(r['distance'], r['distance'] <= MOST_DISTANCE, digits=5)} | "
         f"{r['hits']:.3f} ({r['hits_of_the_log']:.3f}) | "
-        f"{_judged(r['seconds'], r['seconds'] <= MOST_SECONDS, digits=0)} |"
+        f"{_judged(r['seconds'], r['seconds'] <= MOST_SECONDS, digits=0)} "
+        f"({r['processor_seconds']:.0f}) | {r['peak_gib']:.1f} |"
         for key, r in records.items()
     ]
     return "\n".join(
@@ -190,7 +190,7 @@ def _markdown(records: dict[str, Record], measured_on: str) -> str:
             "of the synthetic log hold together.",
             "",
             head,
-            "| --- " * 10 + "|",
+            "| --- " * 11 + "|",
             *rows,
         ]
     )

@@ -307,3 +307,24 @@ def test_every_check_of_verify_is_documented(tmp_path):
     assert verdict.ok
     for check in verdict.checks:
         assert f"| `{check.name}` |" in page("how-to/publish.md")
+
+
+def test_every_field_and_check_of_a_synthetic_release_is_documented(tmp_path):
+    prepare(tmp_path)
+    budget = slogan.PrivacyBudget(epsilon="8", delta="1e-3")
+    release = slogan.synthesize(tmp_path / "clicks.tsv", budget)
+    try:
+        summary = release.save(tmp_path / "release")
+    finally:
+        release.close()
+    text = page("reference/release-folder.md")
+    manifest = json.loads((tmp_path / "release/public/manifest.json").read_text())
+    certificate = json.loads((tmp_path / "release/curator/certificate.json").read_text())
+    verdict = slogan.verify(tmp_path / "clicks.tsv", tmp_path / "release")
+
+    assert [n for n in fields(manifest) if not documented(n, text)] == []
+    assert [n for n in fields(certificate) if not documented(n, text)] == []
+    assert [n for n in fields(summary) if not documented(n, page("reference/json.md"))] == []
+    for check in verdict.checks:
+        assert check.ok
+        assert f"| `{check.name}` |" in page("how-to/publish.md")

@@ -1,29 +1,333 @@
-"""Selectors: one interface, exact weights and thresholds, and what they may not depend on."""
+"""The parts of selection: caps, weights, thresholds, sensitivities, and replay on neighbours."""
 
+import math
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2, norm
 
-from slogan.dp import selection
-from slogan.dp.accounting import Account
+from slogan.dp.selection import (
+    SelectionBudget,
+    _contributions,
+    _schedule,
+    _spreading,
+    adaptive_degree,
+    laplace_histogram,
+    policy_gaussian,
+    pooled,
+)
+from slogan.dp.selection._contributions import MOST, capped
+from slogan.dp.selection._grid import GRID, root_up, threshold
+from slogan.dp.selection._spreading import CLOSED, HALVINGS, UNIT, spread
+from slogan.errors import OptionError
 from slogan.randomness import SeededRandomness
 from strategies import histogram
 
-BUDGET = selection.SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 10**6))
+
+def random_log(rng, *, users=12, pairs=9, density=0.4):
+    return histogram((rng.random((users, pairs)) < density).astype(int).tolist())
 
 
-def crowd(users=300):
-    """Everybody holds pair 0, and each user a pair of its own."""
-    counts = np.zeros((users, users + 1), dtype=np.int64)
-    counts[:, 0] = counts[np.arange(users), 1 + np.arange(users)] = 1
-    return histogram(counts.tolist())
+def everything(hist):
+    return capped(hist, SeededRandomness(0), most=max(1, hist.pairs))
 
 
-def test_what_everybody_holds_is_selected_and_what_one_holds_is_not():
-    for name in ["weighted_gaussian"]:
-        found = selection.load(name)(crowd(), BUDGET, SeededRandomness(1))
-        cost = Account(found.stages).cost
+# --- who speaks for what ---
 
-        assert found.pairs.tolist() == [0]
-        assert cost.mu_squared <= BUDGET.mu_squared
-        assert cost.delta <= BUDGET.delta
+
+class Coins:
+    """Words that belong to rows: to a user and a pair, wherever they stand."""
+
+    seed = None
+
+    def __init__(self, hist, coins):
+        degree = np.bincount(hist.user, minlength=hist.users)
+        rows = (degree > 3)[hist.user]
+        self._words = coins[hist.user[rows], hist.pair[rows]]
+
+    def words(self, n):
+        assert n == len(self._words)
+        return self._words
+
+
+def sets(chosen):
+    ends = zip(chosen.start[:-1], chosen.start[1:], strict=True)
+    return [frozenset(chosen.pair[a:b].tolist()) for a, b in ends]
+
+
+def popular_first(hist, rng, most):
+    """A broken cap: it prefers the pairs that others have too."""
+    keep = np.lexsort((-hist.holders[hist.pair], hist.user))
+    rank = np.arange(len(keep)) - np.searchsorted(hist.user, hist.user)[keep]
+    rows = np.sort(keep[rank < most])
+    start = np.searchsorted(hist.user[rows], np.arange(hist.users + 1))
+    return _contributions.Contributions(
+        start=start, pair=hist.pair[rows], pairs=hist.pairs, most=most
+    )
+
+
+def others_decide(cap):
+    """Whether some user's choice changes when another user goes."""
+    rng = np.random.default_rng(11)
+    for _ in range(30):
+        hist = random_log(rng, density=0.6)
+        coins = rng.integers(0, 2**63, (hist.users, hist.pairs)).astype(np.uint64)
+        whole = sets(cap(hist, Coins(hist, coins), 3))
+        for user in range(hist.users):
+            less = hist.without_user(user)
+            alone = sets(cap(less, Coins(less, coins), 3))
+            if alone[:user] + alone[user + 1 :] != whole[:user] + whole[user + 1 :]:
+                return True
+    return False
+
+
+def test_a_users_choice_is_its_own():
+    assert not others_decide(capped)
+    assert others_decide(popular_first)
+
+
+def test_the_cap_keeps_every_pair_equally_often():
+    """The first pairs, or the last, would make the order of the log matter."""
+    users, pairs, most = 6_000, 8, 5
+    hist = histogram([[1] * pairs] * users)
+    kept = np.bincount(capped(hist, SeededRandomness(4), most).pair, minlength=pairs)
+    in_order = users * np.array([1] * most + [0] * (pairs - most))
+
+    def statistic(found):
+        mean = users * most / pairs
+        return float(
+            ((found - mean) ** 2).sum() / (mean * (1 - most / pairs)) * (pairs - 1) / pairs
+        )
+
+    assert statistic(kept) < chi2.isf(1e-6, pairs - 1) < statistic(in_order)
+
+
+# --- weights ---
+
+
+@given(st.integers(0, 2**52))
+def test_roots_are_exact(square):
+    assert _spreading._root(square) == math.isqrt(square)
+
+
+@given(st.lists(st.integers(0, CLOSED), min_size=1, max_size=40))
+def test_a_users_weights_are_the_rounded_ones_of_the_formula(halvings):
+    hist = histogram([[1] * len(halvings)])
+    found = spread(everything(hist), np.array(halvings, dtype=np.int8)).tolist()
+    attention = [Fraction(1, 2**h) if h < CLOSED else Fraction(0) for h in halvings]
+    square = sum(g * g for g in attention)
+
+    exact = [math.isqrt(int(g * g * UNIT**2 / square)) if g else 0 for g in attention]
+    assert found == exact
+    assert sum(w * w for w in found) <= UNIT**2
+
+
+@pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
+def test_thresholds_are_above_the_real_ones_and_barely(mu_squared):
+    square, delta = 1 / Fraction(mu_squared), Fraction(1, 10**6)
+    sigma, t = float(square) ** 0.5, np.arange(1, MOST + 1)
+    real = (t**-0.5 + sigma * norm.isf(1e-6 / t)).max()
+    found = threshold(MOST, variance=square, delta=delta, extra=Fraction(0)) * float(GRID)
+
+    assert real - 1e-9 <= found <= real + 1e-5
+
+
+@pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
+def test_the_schedule_leaves_one_users_pairs_behind(mu_squared):
+    budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 10**6))
+    public = _schedule.schedule(budget)
+    heaviest, lengths = public.heaviest * float(GRID), [r.length for r in public.rounds]
+    failing = []
+    for so_far, this in zip(np.cumsum(lengths), public.rounds, strict=True):
+        t = np.arange(1, MOST + 1)
+        room = this.threshold * float(GRID) - so_far * heaviest[1:]
+        failing.append((t * norm.sf(room / (float(public.variance) * so_far) ** 0.5)).max())
+
+    assert sum(failing) <= 1e-6 * (1 + 1e-9)
+    assert sum(failing) >= 0.9e-6
+    assert (np.diff(heaviest) <= 0).all()
+    assert (heaviest[1:] >= np.arange(1, MOST + 1) ** -0.5 - 1e-6).all()
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(40)])
+def test_the_laplace_level_is_the_least_that_is_enough(scale):
+    delta = Fraction(1, 10**6)
+    level, ratio = laplace_histogram.level(scale, delta), math.exp(-1 / scale)
+
+    assert laplace_histogram.MOST * ratio**level / (1 + ratio) <= delta * (1 + 1e-12)
+    assert laplace_histogram.MOST * ratio ** (level - 1) / (1 + ratio) > delta
+    assert laplace_histogram.root_down(Fraction(2)) ** 2 <= 2
+
+
+def test_roots_are_rounded_up():
+    for square in (Fraction(1), Fraction(2), Fraction(1, 3), Fraction(10**9, 7)):
+        assert square <= root_up(square) ** 2 < square * (1 + Fraction(1, 10**9))
+
+
+# --- one user moves the sums by no more than is claimed ---
+
+
+def even(chosen, rng):
+    attention = np.random.default_rng(int(rng.words(1)[0])).integers(0, CLOSED + 1, chosen.pairs)
+    return spread(chosen, attention.astype(np.int8))
+
+
+def policy(chosen, rng):
+    order = np.argsort(rng.words(len(chosen.start) - 1))
+    return policy_gaussian.filled(chosen, order, 2 << policy_gaussian._FINE_BITS)
+
+
+def adapted(chosen, rng):
+    return adaptive_degree.adapted(chosen, 1 + int(rng.words(1)[0] % np.uint64(120)))
+
+
+RULES = {
+    "even": (even, UNIT),
+    "policy": (policy, (1 << policy_gaussian._FINE_BITS) * (1 + policy_gaussian._STRAY)),
+    "adaptive": (adapted, adaptive_degree._UNITS * (1 + adaptive_degree._STRAY)),
+}
+
+
+def largest_move(rule, logs):
+    """The largest squared distance between the sums of a log and of its neighbours."""
+    rng, largest = np.random.default_rng(17), 0
+    for seed in range(logs):
+        users, pairs = rng.integers(2, 16), rng.integers(1, 8)
+        hist = random_log(rng, users=users, pairs=pairs, density=rng.uniform(0.1, 0.9))
+        whole = rule(everything(hist), SeededRandomness(seed))
+        for user in range(hist.users):
+            less = rule(everything(hist.without_user(user)), SeededRandomness(seed))
+            move = (whole - less).tolist()
+            largest = max(largest, sum(step * step for step in move))
+    return largest
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_no_neighbour_moves_the_sums_further_than_claimed(name):
+    rule, claim = RULES[name]
+    largest = largest_move(rule, logs=250)
+
+    assert largest <= claim**2
+    # a weight that is a hundredth too large is noticed
+    assert largest_move(lambda chosen, rng: rule(chosen, rng) * 101 // 100, logs=40) > claim**2
+
+
+def test_policy_refuses_more_users_than_its_grid_is_made_for():
+    hist = histogram([[1]])
+    with patch.object(policy_gaussian, "_MOST_USERS", 0), pytest.raises(OptionError):
+        policy_gaussian.select(hist, LOOSE, SeededRandomness(0))
+
+
+# --- replay: with the same noisy sums, a neighbour's run goes the same way ---
+
+LOOSE = SelectionBudget(mu_squared=Fraction(9), delta=Fraction(1, 10))
+
+
+class Tape:
+    """The noisy sums of a run, and a run of a neighbour whose noise is chosen to repeat them."""
+
+    def __init__(self):
+        self.rounds = []  # (weights, halvings, noisy weights where somebody looks)
+        self.repeated = None
+
+    def run(self, hist, seed):
+        real_spread, real_noise = pooled.spread, pooled.floored_gaussian
+        runs = []
+
+        def spread_and_note(chosen, halvings, heaviest):
+            runs.append([real_spread(chosen, halvings, heaviest), halvings.copy(), None])
+            return runs[-1][0].copy()
+
+        def noise(n, rng, *, variance, grid):
+            weight, halvings, _ = runs[-1]
+            at = halvings < CLOSED
+            if self.repeated is None:
+                noisy = np.full(len(weight), np.iinfo(np.int64).min)
+                noisy[at] = weight[at] + real_noise(n, rng, variance=variance, grid=grid)
+            else:
+                noisy = self.repeated[len(runs) - 1][2]
+            runs[-1][2] = noisy
+            return (noisy - weight)[at]
+
+        with (
+            patch.object(pooled, "spread", spread_and_note),
+            patch.object(pooled, "floored_gaussian", noise),
+        ):
+            found = pooled.select(hist, LOOSE, SeededRandomness(seed)).pairs
+        return set(found.tolist()), runs
+
+
+def faults(hist, user, seed):
+    """What the neighbour's run shows beside what is accounted for."""
+    tape, less = Tape(), hist.without_user(user)
+    selected, runs = tape.run(hist, seed)
+    tape.repeated = runs
+    others, replayed = tape.run(less, seed)
+    shared = np.isin(np.arange(hist.pairs), less.pair)
+    found = []
+    for (weight, halvings, _), (weight_less, halvings_less, _) in zip(runs, replayed, strict=True):
+        if (halvings[shared] != halvings_less[shared]).any():
+            found.append("attention")
+        move = (weight - weight_less).tolist()
+        if sum(step * step for step in move) > UNIT**2:
+            found.append("weights")
+    if {i for i in selected if shared[i]} != others:
+        found.append("selected")
+    return found
+
+
+def all_faults(logs=4):
+    rng, found = np.random.default_rng(23), set()
+    for seed in range(logs):
+        hist = random_log(rng, users=10, pairs=8, density=0.35)
+        for user in range(hist.users):
+            found |= set(faults(hist, user, seed))
+    return found
+
+
+def test_replay_on_neighbours_shows_nothing_but_what_is_accounted_for():
+    assert all_faults(logs=25) == set()
+
+
+def top_half(noisy, this):
+    """Broken: attention for the upper half of the observed pairs."""
+    return np.where(np.argsort(np.argsort(-noisy)) < len(noisy) / 2, 0, HALVINGS).astype(np.int8)
+
+
+def dense_rank(noisy, this):
+    """Broken: one halving less for each pair below."""
+    return np.clip(HALVINGS - np.argsort(np.argsort(noisy)), 0, HALVINGS).astype(np.int8)
+
+
+def above_mean(noisy, this):
+    """Broken: a mean over the observed pairs."""
+    return np.where(noisy * len(noisy) >= noisy.sum(), 0, HALVINGS).astype(np.int8)
+
+
+def as_many_as_observed(noisy, this):
+    """Broken: the number of observed pairs."""
+    return np.full(len(noisy), len(noisy) % HALVINGS, dtype=np.int8)
+
+
+@pytest.mark.parametrize("broken", [top_half, dense_rank, above_mean, as_many_as_observed])
+def test_replay_catches_rules_over_the_observed_pairs(broken):
+    with patch.object(pooled, "attention", broken):
+        assert all_faults() & {"attention", "weights"}
+
+
+def test_replay_catches_a_look_at_raw_counts():
+    """Broken: pairs of fewer than two users are dropped before any noise."""
+
+    def shared_only(hist, rng):
+        rows = hist.holders[hist.pair] >= 2
+        start = np.searchsorted(hist.user[rows], np.arange(hist.users + 1))
+        return _contributions.Contributions(
+            start=start, pair=hist.pair[rows], pairs=hist.pairs, most=MOST
+        )
+
+    with patch.object(pooled, "capped", shared_only):
+        assert all_faults()

@@ -16,8 +16,8 @@ from slogan.dp.selection._contributions import capped
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
-MOST = 5
-"""For how many pairs a user may speak; the noise grows with it."""
+MOST = 1
+"""For how many pairs a user may speak. The noise grows with it, so that one is best."""
 
 _ROOT_BITS = 40
 
@@ -39,8 +39,7 @@ def level(scale: Fraction, delta: Fraction) -> int:
 
     A draw is K ≥ 1 or more with probability e^(−K/scale) / (1 + e^(−1/scale)).
     """
-    ratio = enclosures.exp(enclose(-1 / scale))
-    both = enclosures.Enclosure(ratio.low + 1, ratio.high + 1)
+    both = enclosures.add(enclose(Fraction(1)), enclosures.exp(enclose(-1 / scale)))
     power = enclosures.subtract(enclosures.log(enclose(MOST / delta)), enclosures.log(both))
     return max(1, math.ceil(Fraction(UP.multiply(power.high, enclose(scale).high))))
 

@@ -55,8 +55,10 @@ def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Sel
 def filled(chosen: Contributions, order: Ints, cutoff: int) -> Ints:
     """The weights after every user's step, in steps of the fine grid."""
     weight = [0] * chosen.pairs
-    start, pair = chosen.start.tolist(), chosen.pair.tolist()
-    for user in order.tolist():
+    start: list[int] = chosen.start.tolist()
+    pair: list[int] = chosen.pair.tolist()
+    users: list[int] = order.tolist()
+    for user in users:
         pairs = pair[start[user] : start[user + 1]]
         missing = [cutoff - weight[i] for i in pairs]
         norm = math.isqrt(sum(lack * lack for lack in missing)) + 1

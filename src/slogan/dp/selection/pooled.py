@@ -15,7 +15,7 @@ from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import capped
 from slogan.dp.selection._grid import GRID
-from slogan.dp.selection._schedule import ROUNDS, Schedule, schedule
+from slogan.dp.selection._schedule import Round, schedule
 from slogan.dp.selection._spreading import CLOSED, HALVINGS, Halvings, spread
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
@@ -25,28 +25,27 @@ def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Sel
     """Pool noisy weights over the rounds; what exceeds a round's threshold is selected."""
     public = schedule(budget)
     chosen = capped(hist, rng)
-    halvings = np.full(hist.pairs, CLOSED, dtype=np.int8)
-    halvings[chosen.held] = 0
+    halvings = np.where(chosen.held, 0, CLOSED).astype(np.int8)
     pooled = np.zeros(hist.pairs, dtype=np.int64)
     selected: list[Ints] = []
-    for this in range(ROUNDS):
-        pooled += spread(chosen, halvings, public.heaviest)
+    for this in public.rounds:
+        weight = spread(chosen, halvings, public.heaviest)
         # What is closed is not looked at again: its noise need not be drawn.
-        open_pairs = np.flatnonzero(halvings < CLOSED)
-        noise = floored_gaussian(len(open_pairs), rng, variance=public.variance, grid=GRID)
-        pooled[open_pairs] += noise
-        noisy = pooled[open_pairs]
-        selected.append(open_pairs[noisy > public.threshold[this]])
-        halvings[open_pairs] = attention(noisy, public, this)
+        tried = np.flatnonzero(halvings < CLOSED)
+        noise = floored_gaussian(len(tried), rng, variance=this.variance, grid=GRID)
+        pooled[tried] += this.length * (weight[tried] + noise)
+        selected.append(tried[pooled[tried] > this.threshold])
+        halvings[tried] = attention(pooled[tried], this)
+    units = sum(this.length for this in public.rounds)
     stage = Gaussian(
-        name="selection", norm_squared=ROUNDS, variance=public.variance, slack=budget.delta
+        name="selection", norm_squared=units, variance=public.variance, slack=budget.delta
     )
     return Selected(pairs=np.sort(np.concatenate(selected)), stages=(stage,))
 
 
-def attention(noisy: Ints, public: Schedule, this: int) -> Halvings:
+def attention(noisy: Ints, this: Round) -> Halvings:
     """How often the weight of each pair is halved in the next round, from its own sum alone."""
-    missing = -((noisy - public.full[this]) // public.step[this])
-    halvings = np.clip(missing, 0, HALVINGS)
-    over = (noisy > public.threshold[this]) | (noisy < public.abandoned[this])
+    lacking = np.clip(-((noisy - this.full) // this.step), 0, HALVINGS)
+    halvings = lacking + np.searchsorted(this.eased, noisy, side="right")
+    over = (noisy > this.threshold) | (noisy < this.abandoned)
     return np.where(over, CLOSED, halvings).astype(np.int8)
