@@ -14,7 +14,7 @@ from slogan.histogram import PairHistogram
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program
-from slogan.solvers import Effort, _kernels, packing
+from slogan.solvers import Effort, _dominance, _kernels, packing
 from slogan.solvers._clicks import clicks
 from slogan.solvers._cuts import violated
 from slogan.solvers._presolve import Packing, components
@@ -191,12 +191,40 @@ def test_the_best_of_two_solutions_is_a_solution_and_no_smaller_than_either(prog
 def test_dominated_rows_are_implied_by_another_that_stays(rows):
     matrix, columns = sp.csr_array(rows), sp.csc_array(rows)
     matrix.sort_indices()
-    dropped = _kernels.dominated(
+    dropped = _dominance.implied_rows(
         *(a.astype(np.int64) for a in (matrix.indptr, matrix.indices, matrix.data)),
         *(a.astype(np.int64) for a in (columns.indptr, columns.indices)),
     )
     for k in np.flatnonzero(dropped):
         assert any((rows[k] <= rows[other]).all() for other in np.flatnonzero(~dropped))
+
+
+@given(
+    rows=arrays(np.int64, (4, 6), elements=st.integers(0, 4)),
+    upper=arrays(np.int64, 6, elements=st.integers(1, 2)),
+)
+def test_an_outdone_pair_can_be_replaced_by_one_that_stays(rows, upper):
+    rows[0] = np.maximum(rows[0], 1)
+    columns, limit = sp.csc_array(rows.astype(np.float64)), np.full(4, 4.0)
+    problem = Packing(kept=np.arange(6), columns=columns, limit=limit, upper=upper)
+    outdone = _dominance.outdone_pairs(problem.matrix)
+
+    for j in np.flatnonzero(outdone):
+        assert any(
+            (rows[:, i] <= rows[:, j]).all() and (rows[:, i] + rows[:, j] > 4).any()
+            for i in np.flatnonzero(~outdone)
+        )
+
+
+def test_of_pairs_that_cost_the_same_the_first_stays_if_there_is_room_for_one_only():
+    def outdone(limit):
+        columns = sp.csc_array(np.array([[1.0, 1.0], [2.0, 2.0]]))
+        upper = np.ones(2, np.int64)
+        problem = Packing(kept=np.arange(2), columns=columns, limit=limit, upper=upper)
+        return _dominance.outdone_pairs(problem.matrix).tolist()
+
+    assert outdone(np.array([2.0, 3.0])) == [False, True]
+    assert outdone(np.array([2.0, 4.0])) == [False, False]
 
 
 def crowd(users=60, pairs=50, seed=5):

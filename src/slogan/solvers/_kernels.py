@@ -15,6 +15,8 @@ from numba import njit
 SCALE = 2**40
 TOLERANCE = 256
 _MOST_REMOVED = 8
+# Where more rows than this cannot pay for a pair, more must go for it than will come.
+_MOST_BLOCKED = 5
 
 
 class Matrix(NamedTuple):
@@ -136,44 +138,6 @@ def sorted_within(start: Any, cost: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def dominated(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any:
-    """Rows that another row implies: its pairs are all there, at no lower cost.
-
-    `start`, `pair`, `cost` are rows sorted by pair, with all limits equal; `column`, `row` say in
-    which rows a pair is. Only short rows are looked at, and for each a bounded number of others.
-    """
-    implied = np.zeros(len(start) - 1, np.bool_)
-    for k in range(len(start) - 1):
-        length = start[k + 1] - start[k]
-        if length == 0 or length > 12:
-            continue
-        rarest = pair[start[k]]
-        for f in range(start[k], start[k + 1]):
-            j = pair[f]
-            if column[j + 1] - column[j] < column[rarest + 1] - column[rarest]:
-                rarest = j
-        for e in range(column[rarest], min(column[rarest + 1], column[rarest] + 64)):
-            other = row[e]
-            if other == k or implied[other] or start[other + 1] - start[other] < length:
-                continue
-            f, g = start[k], start[other]
-            same = start[other + 1] - start[other] == length
-            while f < start[k + 1] and g < start[other + 1]:
-                if pair[g] < pair[f]:
-                    g += 1
-                elif pair[g] > pair[f] or cost[g] < cost[f]:
-                    break
-                else:
-                    same = same and cost[g] == cost[f]
-                    f += 1
-                    g += 1
-            if f == start[k + 1] and (not same or other < k):
-                implied[k] = True
-                break
-    return implied
-
-
-@njit(cache=True, nogil=True)
 def fill(order: Any, m: Any, s: Any) -> None:
     """Release as many clicks as fit of each pair, in the given order."""
     for j in order:
@@ -247,6 +211,16 @@ def _undo(m: Any, s: Any, added: Any, removed: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
+    """Copy the counts as they were before a move; seldom, for there may be millions."""
+    best[:] = s.x
+    for j in added:
+        best[j] -= 1
+    for j in removed:
+        best[j] += 1
+
+
+@njit(cache=True, nogil=True)
 def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, best: Any) -> Any:
     """Force a pair in, remove what blocks it, refill; keep what is not worse. Returns the gain.
 
@@ -262,12 +236,12 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
     dice = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(88172645463325252)])
     for _ in range(8):
         _random(dice)
-    size, record = 0, np.sum(best) - np.sum(s.x)
+    size, record, saved = 0, np.sum(best) - np.sum(s.x), True
     removed = np.empty(_MOST_REMOVED + 1, np.int64)
     added = np.empty(len(s.freed) + 1, np.int64)
     for move in range(moves):
         j = candidates[_random(dice) % np.uint64(len(candidates))]
-        if s.x[j] >= m.upper[j] or s.tabu[j] > move:
+        if s.x[j] >= m.upper[j] or s.tabu[j] > move or s.blocked[j] > _MOST_BLOCKED:
             continue
         _release(j, 1, m, s)
         added[0] = j
@@ -279,15 +253,19 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
         kept = gone >= 0 and come >= gone
         if gone == come + 1 and losses > 0:
             kept = _uniform(dice) < losses
-        if kept:
-            size += come - gone
-            for r in range(gone):
-                s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
-            if size > record:
-                record = size
-                best[:] = s.x
-        else:
+        if not kept:
             _undo(m, s, added[:come], removed[: gone if gone >= 0 else -1 - gone])
+            continue
+        if come < gone and not saved:
+            _save(best, s, added[:come], removed[:gone])
+            saved = True
+        size += come - gone
+        for r in range(gone):
+            s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
+        if size > record:
+            record, saved = size, False
+    if not saved:
+        _save(best, s, added[:0], removed[:0])
     for j in range(len(s.tabu)):
         s.tabu[j] = max(0, s.tabu[j] - moves)
     return size

@@ -11,7 +11,12 @@ from scipy.sparse.csgraph import connected_components
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.program import Program
-from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix, dominated, sorted_within
+from slogan.solvers._dominance import implied_rows, outdone_pairs
+from slogan.solvers._kernels import SCALE, TOLERANCE, Matrix, sorted_within
+
+
+# Presolving goes on while a round takes away this share of the pairs.
+_WORTH_A_ROUND = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +43,11 @@ class Packing:
     def matrix(self) -> Matrix:
         """Rows and columns for the compiled search; no prices yet."""
         return scaled(self.rows, self.columns, self.limit, self.upper)
+
+    def of_pairs(self, chosen: Ints) -> Packing:
+        """What is left if the other pairs may not be released."""
+        columns = sp.csc_array(self.columns[:, chosen])
+        return Packing(kept=chosen, columns=columns, limit=self.limit, upper=self.upper[chosen])
 
     def expand(self, x: Ints, pairs: int) -> Ints:
         """Counts of the whole that this is a part of."""
@@ -104,18 +114,29 @@ def _reduced(columns: sp.csc_array, limit: Floats, upper: Ints) -> Packing:
     room = np.floor((1 + TOLERANCE / SCALE) / np.maximum(dearest, 1e-18)).astype(np.int64)
     upper = np.minimum(upper, room)
     kept = np.flatnonzero(upper > 0).astype(np.int64)
-    rows = sp.csr_array(columns[:, kept].tocsr())
+    problem = _with_binding_rows(kept, sp.csr_array(columns[:, kept].tocsr()), limit, upper[kept])
+    while True:
+        # Without the outdone pairs further rows cannot bind, without those further pairs are outdone.
+        left = np.flatnonzero(~outdone_pairs(problem.matrix))
+        smaller = _with_binding_rows(
+            problem.kept[left],
+            sp.csr_array(problem.columns[:, left].tocsr()),
+            problem.limit,
+            problem.upper[left],
+        )
+        if smaller.pairs >= (1 - _WORTH_A_ROUND) * problem.pairs:
+            return smaller
+        problem = smaller
+
+
+def _with_binding_rows(kept: Ints, rows: sp.csr_array, limit: Floats, upper: Ints) -> Packing:
     # A row that all bounds together do not exceed cannot be broken while the bounds are kept.
-    load = rows @ upper[kept].astype(np.float64)
+    load = rows @ upper.astype(np.float64)
     binding = np.flatnonzero(load > np.maximum(limit, 0.0) * (1 - 1e-9))
     rows, limit = sp.csr_array(rows[binding]), limit[binding]
     needed = np.flatnonzero(~_implied(rows, limit))
-    return Packing(
-        kept=kept,
-        columns=sp.csc_array(rows[needed].tocsc()),
-        limit=limit[needed],
-        upper=upper[kept],
-    )
+    columns = sp.csc_array(rows[needed].tocsc())
+    return Packing(kept=kept, columns=columns, limit=limit[needed], upper=upper)
 
 
 def _implied(rows: sp.csr_array, limit: Floats) -> Flags:
@@ -127,7 +148,7 @@ def _implied(rows: sp.csr_array, limit: Floats) -> Flags:
     wide = [
         a.astype(np.int64) for a in (rows.indptr, rows.indices, columns.indptr, columns.indices)
     ]
-    return dominated(wide[0], wide[1], cost, wide[2], wide[3])
+    return implied_rows(wide[0], wide[1], cost, wide[2], wide[3])
 
 
 def components(problem: Packing, *, small: int) -> list[Packing]:

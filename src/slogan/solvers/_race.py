@@ -21,15 +21,14 @@ from slogan.solvers._relaxation import Relaxation, Tightening
 
 _SEED = 2012
 _MOVES = 50_000
-# On huge problems a move takes longer, and a round must end when time is up.
-_HUGE, _FEWER_MOVES = 500_000, 20_000
 _FIRST_ROUNDS = 4
 # Rounds without a gain after which the search has said what it has to say.
-_PATIENCE = 300
-# How often a move is kept that loses a click: never, until some rounds have gained nothing.
-_LOSSES, _STUCK = 0.001, 4
-# A pair dearer than this at the relaxation's prices is not worth forcing in.
-_WORTH_TRYING = 1.6
+_PATIENCE = 1_000
+# How often a move is kept that loses a click: never, until some rounds have gained nothing. Then
+# it cools down from often to hardly ever, over and over.
+_STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
+# A pair dearer than this at the relaxation's prices is not worth a try.
+_WORTH_TRYING = 1.3
 # From this many pairs on two searchers work at once, the best parts of both are kept, and the
 # relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
 _LARGE = 20_000
@@ -130,30 +129,39 @@ class Search:
     """The compiled search, round by round. The same rounds give the same counts on any machine."""
 
     def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
-        self._problem = problem
-        self._matrix = problem.matrix._replace(price=relaxed.price)
-        self._candidates = np.flatnonzero(relaxed.price < _WORTH_TRYING).astype(np.int64)
-        self._moves = min(_MOVES, max(2_000, 20 * problem.pairs))
-        if problem.pairs > _HUGE:
-            self._moves = _FEWER_MOVES
-        state = _kernels.fresh_state(np.zeros(problem.pairs, np.int64), self._matrix)
+        price, x = relaxed.price, relaxed.x
+        large = problem.pairs >= _LARGE
+        # Dear pairs serve to refill; among many pairs cheap ones serve as well.
+        tried = np.flatnonzero((price < (_WORTH_TRYING if large else np.inf)) | (x > 0))
+        self._whole, self._problem = problem, problem.of_pairs(tried.astype(np.int64))
+        self._matrix = self._problem.matrix._replace(price=price[tried])
+        self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
+        self._moves = min(_MOVES, max(2_000, 4 * len(tried)))
+        state = _kernels.fresh_state(np.zeros(len(tried), np.int64), self._matrix)
         # What the relaxation releases comes first, then what is cheap at its prices.
-        order = np.argsort(relaxed.price - np.minimum(relaxed.x, 1.0) / 2, kind="stable")
+        order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
         _kernels.fill(order, self._matrix, state)
-        self.x: Ints = state.x.copy()
+        self._x: Ints = state.x.copy()
         """The first counts that were as many as the best."""
         self._states: list[Any] = [state]
-        if problem.pairs >= _LARGE:
-            self._states.append(_kernels.fresh_state(self.x, self._matrix))
+        if large:
+            self._states.append(_kernels.fresh_state(self._x, self._matrix))
         self.rounds = 0
         self.seconds = 0.0
         """What the last round took; the next will take about as long."""
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
+        self._cooled: int | None = None
+        """Rounds since the search began to keep losses."""
+
+    @property
+    def x(self) -> Ints:
+        """The best counts found so far."""
+        return self._problem.expand(self._x, self._whole.pairs)
 
     @property
     def size(self) -> int:
         """Clicks released so far."""
-        return int(self.x.sum())
+        return int(self._x.sum())
 
     @property
     def tired(self) -> bool:
@@ -165,25 +173,36 @@ class Search:
         begin, before = time.monotonic(), self.size
         searchers = range(len(self._states))
         if len(self._states) == 1:
-            self.x = self._walk(0)
+            self._x = self._walk(0)
         else:
             with ThreadPoolExecutor(2) as pool:
                 one, other = pool.map(self._walk, searchers)
                 joined = best_of_both(
-                    self._problem, self.x, best_of_both(self._problem, one, other)
+                    self._problem, self._x, best_of_both(self._problem, one, other)
                 )
                 list(pool.map(partial(self._move_to, joined), searchers))
-            self.x = joined
+            self._x = joined
         self.rounds += 1
         self.seconds = time.monotonic() - begin
         self._without_gain = 0 if self.size > before else self._without_gain + 1
+        if self._cooled is not None:
+            self._cooled += 1
+        elif self._without_gain == _STUCK:
+            self._cooled = 0
+
+    @property
+    def _losses(self) -> float:
+        if self._cooled is None:
+            return 0.0
+        return _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
 
     def _walk(self, searcher: int) -> Ints:
         """The best counts a searcher came by; those known before, if it found none."""
         seed = _SEED + 2 * self.rounds + searcher
-        losses = _LOSSES if self._without_gain >= _STUCK else 0.0
-        best, state = self.x.copy(), self._states[searcher]
-        _kernels.search(self._matrix, state, self._candidates, self._moves, seed, losses, best)
+        best, state = self._x.copy(), self._states[searcher]
+        _kernels.search(
+            self._matrix, state, self._candidates, self._moves, seed, self._losses, best
+        )
         return best
 
     def _move_to(self, x: Ints, searcher: int) -> None:

@@ -41,7 +41,9 @@ class Relaxation:
     def __init__(self, problem: Packing) -> None:
         self._clicks = clicks(problem)
         self._upper = self._clicks.upper.astype(np.float64)
-        self._z, self._price = np.zeros(self._clicks.count), np.zeros(self._clicks.count)
+        self._z = np.zeros(self._clicks.count)
+        # Steps over all clicks take long. Most of the value is in first ones: they set the prices.
+        self._price = np.where(self._clicks.rank == 1, 0.0, np.inf)
         self.bound = float(self._upper.sum())
         """No integer solution releases more: weak duality."""
         ordered, cliques = self._clicks.ordered(), self._clicks.exclusive()
