@@ -27,8 +27,9 @@ _PATIENCE = 1_000
 # How often a move is kept that loses a click: never, until some rounds have gained nothing. Then
 # it cools down from often to hardly ever, over and over.
 _STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
-# A pair dearer than this at the relaxation's prices is not worth a try.
-_WORTH_TRYING = 1.3
+# A pair dearer than the first at the relaxation's prices is not worth a try. Dearer ones serve to
+# refill, among many pairs those up to the second.
+_WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
 # From this many pairs on two searchers work at once, the best parts of both are kept, and the
 # relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
 _LARGE = 20_000
@@ -131,8 +132,7 @@ class Search:
     def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
         price, x = relaxed.price, relaxed.x
         large = problem.pairs >= _LARGE
-        # Dear pairs serve to refill; among many pairs cheap ones serve as well.
-        tried = np.flatnonzero((price < (_WORTH_TRYING if large else np.inf)) | (x > 0))
+        tried = np.flatnonzero((price < (_WORTH_HAVING if large else np.inf)) | (x > 0))
         self._whole, self._problem = problem, problem.of_pairs(tried.astype(np.int64))
         self._matrix = self._problem.matrix._replace(price=price[tried])
         self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
