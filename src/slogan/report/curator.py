@@ -65,9 +65,10 @@ class CuratorPage(Page):
         )
         if kind is CAPPED:
             return f"{told} {shown}"
-        gap = f"The proven gap to the best for this objective is {c['gap']:.1%}."
         if kind is LAPLACE:
-            gap = f"{gap} The noise on the counts is a heuristic without an end-to-end proof."
+            told = f"{told} The noise on the counts is a heuristic without an end-to-end proof."
+        rest = " without the removed users" if kind is LAPLACE else ""
+        gap = f"The proven gap to the best for this objective{rest} is {c['gap']:.1%}."
         return f"{told} {gap} {shown}"
 
     @property
@@ -90,8 +91,8 @@ class CuratorPage(Page):
         ]
         if kind is LAPLACE:
             lines.append(
-                f"{c['users_removed']:,} users were removed beforehand because they sway some "
-                "count; none of them is shown."
+                f"Users removed beforehand because they sway some count: {c['users_removed']:,}. "
+                "None of them is shown."
             )
         return lines
 

@@ -112,8 +112,8 @@ CAPPED = Kind(
     counts="private: measured with noise, as part of the budget",
     neighbours=_ADDED_OR_REMOVED,
     epsilon=_MORE_LIKELY,
-    delta="{chance}: the largest chance that any row of a given user is shown; it is not the "
-    "chance of a rare accident",
+    delta="{chance}: what ε leaves out, and the largest chance that any row of a given user is "
+    "shown; it is not the chance of a rare accident",
     end_to_end=True,
     steps=(
         "Divide: a part of ε and δ is for drawing rows, the other for noise. No log has a say.",
