@@ -15,8 +15,8 @@ ROOMS = """
     histogram constraints program plan objectives solvers sampling dp laplace planning
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
-    synthesizing
-    vocabulary population generate audit demo words options cli
+    synthesizing evaluation
+    vocabulary population generate audit demo words options terminal reviewing cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

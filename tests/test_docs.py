@@ -13,12 +13,13 @@ import pytest
 
 import slogan
 from slogan import errors, objectives, solvers
+from slogan.report import curator
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "generate", "inspect", "ledger", "sanitize", "synthesize", "verify")
+VERBS = ("demo", "evaluate", "generate", "inspect", "ledger", "sanitize", "synthesize", "verify")
 
 
 def page(name):
@@ -281,6 +282,12 @@ def test_every_field_of_a_release_is_documented(tmp_path):
         assert file.name.replace("log.tsv", "log.<format>") in text
 
 
+def test_every_reason_to_lose_a_click_is_documented():
+    text = page("reference/release-folder.md")
+
+    assert [reason for reason in curator._REASONS if f"| `{reason}` |" not in text] == []
+
+
 def test_the_fields_of_inspect_are_documented(tmp_path):
     prepare(tmp_path)
     found = slogan.inspect(tmp_path / "clicks.tsv").summary()
@@ -299,6 +306,17 @@ def test_the_fields_of_ledger_are_documented(tmp_path):
     assert [n for n in fields(told) if not documented(n, text)] == []
     for entry in told["entries"]:
         assert [name for name in entry if f"`{name}`" not in text] == []
+
+
+def test_the_fields_of_evaluate_are_documented(tmp_path):
+    prepare(tmp_path)
+    save_release(tmp_path)
+    found = slogan.evaluate(tmp_path / "clicks.tsv", tmp_path / "release").summary()
+
+    assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
+    measures = page("reference/measures.md")
+    about = {"method", "coverage", "users_matched", "log", "seconds", "yardstick"}
+    assert [n for n in found if n not in about and f"`{n}`" not in measures] == []
 
 
 def test_every_check_of_verify_is_documented(tmp_path):

@@ -7,6 +7,7 @@ from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
 from slogan.dp.ledger import Ledger
 from slogan.errors import SloganError
+from slogan.evaluation import Evaluation, evaluate
 from slogan.generate import generate
 from slogan.inspection import inspect
 from slogan.modes import Exact, Laplace, Private
@@ -27,6 +28,7 @@ __all__ = [
     "Cap",
     "CappedRelease",
     "Diversity",
+    "Evaluation",
     "Exact",
     "FrequentPairs",
     "Laplace",
@@ -39,6 +41,7 @@ __all__ = [
     "SearchLog",
     "SloganError",
     "SyntheticRelease",
+    "evaluate",
     "generate",
     "inspect",
     "read",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from slogan.dp.mechanisms import Cost
 from slogan.dp.private_histogram import Division, PrivateHistogram
 from slogan.privacy import exact
 from slogan.publication import Publication
+from slogan.report.figures import clicks_by_draw, figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,13 @@ class CappedRelease(Publication):
         if self.pseudonyms is not None:
             table = curator / "pseudonyms.parquet"
             self.engine.write_pseudonyms(self.output, self.pseudonyms, table)
+
+    def drawn(self) -> dict[str, Any]:
+        before, after = self.clicks_before_and_after()
+        return {
+            "figures": asdict(figures(before, after)),
+            "clicks_by_fate": clicks_by_draw(before, after, self.histogram.pairs),
+        }
 
     def claims(self) -> dict[str, Any]:
         return {

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-import sys
 import tomllib
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 from cyclopts.config import Env, Toml
-from rich.console import Console, RenderableType
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from slogan import __version__, words
-from slogan.audit.certificate import verify as verify_release
+from slogan import __version__, reviewing, words
 from slogan.demo import demo as run_demo
-from slogan.dp.ledger import Ledger, known
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
-from slogan.errors import ConfigError, OptionError, ReleaseExistsError, VerificationError
+from slogan.errors import ConfigError, ReleaseExistsError
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
-from slogan.options import (
-    Budgeting,
-    Capping,
-    Counting,
-    Reading,
-    Recording,
-    Synthesis,
-    Utility,
-)
+from slogan.options import Budgeting, Counting, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
-from slogan.stages import Watcher, silent
 from slogan.synthesizing import synthesize as synthesize_log
+from slogan.terminal import Json, show, watching
 
 app = App(
     name="slogan",
@@ -49,12 +33,10 @@ app = App(
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
-_stderr = Console(stderr=True, highlight=False)
+for verb in (reviewing.verify, reviewing.evaluate, reviewing.ledger):
+    app.command(verb)
 
 Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
-Json = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print one JSON object on stdout.")
-]
 Force = Annotated[bool, Parameter(negative="", help="Replace an existing release.")]
 Seed = Annotated[
     int | None,
@@ -106,12 +88,12 @@ def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -
 
     `slogan inspect clicks.tsv`
     """
-    with _watching() as watch:
+    with watching() as watch:
         watch("count", "")
         found = inspect_log(
             reading.log(log), engine=reading.engine, memory_limit=reading.memory_limit
         )
-    _print(found.summary(), words.inspection, json=json)
+    show(found.summary(), words.inspection, json=json)
 
 
 @app.command
@@ -142,7 +124,7 @@ def sanitize(
     budget, objective, counts = budgeting.budget(), utility.build(), counting.build()
     cost = divide(budget, counts.sampling_share).cost if isinstance(counts, Private) else None
     ledger = recording.opened(cost=cost, test_run=seed is not None)
-    with _watching() as watch:
+    with watching() as watch:
         release = sanitize_log(
             reading.log(log),
             budget,
@@ -166,7 +148,7 @@ def sanitize(
             )
         finally:
             release.close()
-    _print(summary, words.sanitized, json=json)
+    show(summary, words.sanitized, json=json)
 
 
 @app.command
@@ -190,7 +172,7 @@ def synthesize(
     budget, objective = budgeting.budget(), synthesis.build()
     cost = spread(budget, association=True).cost
     ledger = recording.opened(cost=cost, test_run=seed is not None)
-    with _watching() as watch:
+    with watching() as watch:
         release = synthesize_log(
             reading.log(log),
             budget,
@@ -207,77 +189,7 @@ def synthesize(
             summary = release.save(output, force=force, ledger=ledger)
         finally:
             release.close()
-    _print(summary, words.synthesized, json=json)
-
-
-@app.command
-def verify(
-    *paths: Annotated[
-        str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
-    ],
-    budgeting: Budgeting = Budgeting(),
-    reading: Reading = Reading(),
-    json: Json = False,
-) -> None:
-    """Check a release against its log, in exact arithmetic, with code of its own.
-
-    `slogan verify clicks.tsv release`
-    """
-    if len(paths) < 2:
-        raise OptionError("verify needs a log and a release", hint="slogan verify LOG RELEASE")
-    *log, release = paths
-    budget = None if budgeting == Budgeting() else budgeting.budget()
-    with _watching() as watch:
-        watch("verify", "")
-        source = list(log) if reading == Reading() else reading.log(log)
-        found = verify_release(
-            source, release, budget=budget, memory_limit=reading.memory_limit
-        ).summary()
-    _print(found, words.verdict, json=json)
-    if not found["ok"]:
-        failed = [check["name"] for check in found["checks"] if not check["ok"]]
-        raise VerificationError(
-            f"verification failed: {', '.join(failed)}",
-            hint="do not publish; make the release again from the log with the intended parameters",
-        )
-
-
-@app.command
-def ledger(
-    *,
-    population: str | None = None,
-    file: Annotated[Path | None, Parameter(name="--ledger")] = None,
-    create: Annotated[bool, Parameter(negative="")] = False,
-    capping: Capping = Capping(),
-    expect_head: str | None = None,
-    json: Json = False,
-) -> None:
-    """Show what was released on a population, what it cost together, and what remains.
-
-    `slogan ledger --population web-users --create --set-epsilon-cap 1 --set-delta-cap 1e-6`
-
-    Parameters
-    ----------
-    population
-        Whose ledger; without a name or a file, all ledgers that are found by name.
-    file
-        The ledger's file, if it is not found by the name of the population.
-    create
-        Start the ledger of a population that has none.
-    expect_head
-        A head hash that you noted earlier: refuse a ledger whose end was cut off since.
-    """
-    cap = capping.cap()
-    if population is None and file is None and not create and cap is None:
-        _print({"ledgers": [one.books().summary() for one in known()]}, words.ledgers, json=json)
-        return
-    one = Ledger.locate(population, file)
-    books = one.create() if create else one.books()
-    if expect_head is not None:
-        books.require_link(expect_head)
-    if cap is not None:
-        books = one.set_cap(cap, allow_raise=capping.raise_cap)
-    _print(books.summary(), words.ledger, json=json)
+    show(summary, words.synthesized, json=json)
 
 
 @app.command
@@ -307,7 +219,7 @@ def generate(
     """
     if out.exists() and not force:
         raise ReleaseExistsError(f"{out} already exists", hint="give --force to replace it")
-    with _watching() as watch:
+    with watching() as watch:
         generate_log(
             out,
             users=users,
@@ -317,7 +229,7 @@ def generate(
             progress=lambda done: watch("generate", f"{done:,} of {users:,} users"),
         )
     made = {"file": str(out), "users": users, "seed": seed, "bytes": out.stat().st_size}
-    _print(made, lambda m: f"{m['users']:,} users, {m['bytes']:,} bytes: {m['file']}", json=json)
+    show(made, lambda m: f"{m['users']:,} users, {m['bytes']:,} bytes: {m['file']}", json=json)
 
 
 @app.command
@@ -330,27 +242,6 @@ def demo(
 
     `slogan demo`
     """
-    with _watching() as watch:
+    with watching() as watch:
         told = run_demo(out, watcher=watch)
-    _print(told, words.demo, json=json)
-
-
-@contextmanager
-def _watching() -> Generator[Watcher]:
-    """Show the current stage on a terminal; say nothing elsewhere."""
-    if not _stderr.is_terminal:
-        yield silent
-        return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=_stderr, transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda stage, note: progress.update(task, description=f"{stage} {note}".strip())
-
-
-def _print(
-    result: dict[str, Any], to_words: Callable[[dict[str, Any]], RenderableType], *, json: bool
-) -> None:
-    if json:
-        sys.stdout.write(jsonlib.dumps(result, ensure_ascii=False) + "\n")
-    else:
-        _stderr.print(to_words(result))
+    show(told, words.demo, json=json)

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from slogan.arrays import Ints
 from slogan.dp.ledger import Charge, Ledger, publish_recorded
 from slogan.dp.mechanisms import Cost
 from slogan.engines import Counted, Engine
@@ -130,8 +133,24 @@ class Publication(ABC):
     def certificate(self) -> dict[str, Any]:
         """What was computed from the raw log, with its checksums, for the curator only."""
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
-        columns = asdict(self.log.columns)
-        return {**self.summary(), "inputs": inputs, "columns": columns, "seed": self.seed}
+        return {
+            **self.summary(),
+            **self.drawn(),
+            "inputs": inputs,
+            "columns": asdict(self.log.columns),
+            "seed": self.seed,
+        }
+
+    def clicks_before_and_after(self) -> tuple[Ints, Ints]:
+        """c_ij and x_ij for every counted pair."""
+        before = self.counted.hist.pair_total
+        after = np.zeros_like(before)
+        np.add.at(after, self.output.pair, self.output.count)
+        return before, after
+
+    @abstractmethod
+    def drawn(self) -> dict[str, Any]:
+        """What the charts of the curator's report are drawn from."""
 
     def close(self) -> None:
         """Forget the log."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from slogan.modes import Exact, Laplace
 from slogan.plan import Plan
 from slogan.program import Program, Solution, Status, gap, status
 from slogan.publication import Publication
+from slogan.report.figures import budget_use, clicks_by_fate, figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,18 @@ class Release(Publication):
             self.engine.write_pseudonyms(self.output, self.pseudonyms, table)
         if isinstance(self.mode, Laplace):
             self.engine.write_users(self.removed, curator / "removed.parquet")
+
+    def drawn(self) -> dict[str, Any]:
+        counts, constraints = self.plan.counts, self.constraints
+        shared, left = self.counted.hist.clicks, constraints.hist.pair_total
+        lost = {"unique_pairs": self.counted.clicks - shared}
+        if isinstance(self.mode, Laplace):
+            lost["removed_users"] = shared - constraints.hist.clicks
+        return {
+            "figures": asdict(figures(*self.clicks_before_and_after())),
+            "clicks_by_fate": {**lost, **clicks_by_fate(left, counts, constraints.upper)},
+            "budget_use": budget_use(constraints.charge(counts), constraints.limit),
+        }
 
     @property
     def method(self) -> str:

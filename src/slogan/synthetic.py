@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from slogan.dp.mechanisms import Cost
 from slogan.dp.reach import weight_needed
 from slogan.dp.statistics import Spending, Statistics
 from slogan.publication import Publication
+from slogan.report.figures import clicks_by_selection, figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,14 @@ class SyntheticRelease(Publication):
             "budget_shares": {name: float(part) for name, part in self.spending.shares.items()},
             "test_run": self.seed is not None,
             "seconds": self.stages.rounded(),
+        }
+
+    def drawn(self) -> dict[str, Any]:
+        before, after = self.clicks_before_and_after()
+        share = self.statistics.coverage.share
+        return {
+            "figures": asdict(figures(before, after, coverage=share)),
+            "clicks_by_fate": clicks_by_selection(before, after),
         }
 
     def claims(self) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from slogan.report.headlines import HEADLINES
+
 
 def inspection(found: dict[str, Any]) -> RenderableType:
     """The paper's Table 3."""
@@ -133,6 +135,29 @@ def verdict(found: dict[str, Any]) -> RenderableType:
         table.add_row(mark, check["name"], Text(check["detail"], style="dim"))
     end = "the release keeps its promise" if found["ok"] else "do not publish this release"
     return Group(table, Text(end, style="bold"))
+
+
+def evaluation(found: dict[str, Any]) -> RenderableType:
+    """What is kept, beside a random sample of the same size."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "this release", "random sample"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for line in HEADLINES:
+        table.add_row(line.name, line.told(found), line.told(found["yardstick"]))
+    sizes, support = found["log"], found["frequent_pairs"][0]["min_support"]
+    predicted = found["also_clicked"]["hit_at_10_of_original"]
+    base = "clicks on shared pairs" if found["coverage"] is None else "all clicks"
+    lines = [
+        f"the log: {sizes['clicks']:,} clicks, {sizes['shared']['clicks']:,} on shared pairs; "
+        f"a pair is frequent from {support} of {base} on",
+        f"the log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}",
+        "computed from the raw log: for the curator, not for publication",
+    ]
+    if found["unknown_pairs"]:
+        lines.append(
+            f"{found['unknown_pairs']:,} released pairs are not in the log: the right one?"
+        )
+    return Group(table, Text(), Text("\n".join(lines), style="dim"))
 
 
 def _left_out(found: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from slogan.arrays import Ints
 from slogan.histogram import LogSize, PairHistogram
@@ -13,6 +13,9 @@ from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
+
+Whose = Literal["same", "others"] | Path
+"""Whose user-IDs a second log has: the first log's, other people's, or pseudonyms by a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,15 @@ class Engine(Protocol):
             log: The log; an engine counts one.
             unique_pairs: Whether the histogram holds every pair and every user of the log, or the
                 shared pairs and their users only.
+        """
+        ...
+
+    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+        """Count a second log with the numbers of the counted one; what is new comes after.
+
+        Args:
+            log: The second log.
+            users: Which of its users are users of the counted log.
         """
         ...
 

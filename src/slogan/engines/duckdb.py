@@ -14,7 +14,8 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.detection import decompressed
-from slogan.engines import Counted
+from slogan.engines import Counted, Whose
+from slogan.engines._beside import none_beside, renumbered, save_texts
 from slogan.engines._rejects import raise_if_bad
 from slogan.engines._writing import column_types, kind_of_shown, kind_of_type, write_log
 from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
@@ -43,6 +44,7 @@ class DuckDBEngine:
         self._close = weakref.finalize(self, _dispose, self._sql, self._folder)
         # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
         self._sql.execute("SET enable_progress_bar = false")
+        self._memory_limit = memory_limit
         if memory_limit is not None:
             self._limit_memory(memory_limit)
         self._log: SearchLog | None = None
@@ -199,9 +201,26 @@ class DuckDBEngine:
             raise RuntimeError("count a log first")
         return self._log
 
-    def sizes(self) -> tuple[LogSize, LogSize]:
-        if (counted := self._result) is None:
+    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+        first = self._counted_log
+        other = DuckDBEngine(memory_limit=self._memory_limit)
+        try:
+            second = other.count(log, unique_pairs=True)
+            save_texts(other._sql, self._folder)
+        except EmptyLogError:
+            return none_beside(first.hist)
+        finally:
+            other.close()
+        return renumbered(self._sql, first.hist, second.hist, self._folder, users)
+
+    @property
+    def _counted_log(self) -> Counted:
+        if self._result is None:
             raise RuntimeError("count a log first")
+        return self._result
+
+    def sizes(self) -> tuple[LogSize, LogSize]:
+        counted = self._counted_log
         hist = counted.hist
         queries, urls = self._different("rows")
         whole = LogSize(

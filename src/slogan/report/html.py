@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from slogan.manifest import Manifest
-from slogan.promise import TEST_RUN
+from slogan.report.curator import CuratorPage
+from slogan.report.page import Page
+from slogan.report.public import PublicPage
 
 _PAGES = Environment(
     loader=PackageLoader("slogan.report"),
@@ -20,18 +24,20 @@ _PAGES = Environment(
 
 def public_page(manifest: Manifest) -> str:
     """The public report. It is given the manifest and nothing else, so it can show nothing else."""
-    return _PAGES.get_template(f"{_kind(manifest)}-public.html").render(
-        m=manifest, test_run=TEST_RUN
-    )
+    return _rendered("public.html", PublicPage(manifest))
 
 
-def curator_page(manifest: Manifest, certificate: dict[str, Any]) -> str:
+def curator_page(
+    manifest: Manifest, certificate: dict[str, Any], evaluation: dict[str, Any] | None = None
+) -> str:
     """The curator's report: the public one, and what was computed from the raw log."""
-    return _PAGES.get_template(f"{_kind(manifest)}-curator.html").render(
-        m=manifest, c=certificate, test_run=TEST_RUN
+    return _rendered("curator.html", CuratorPage(manifest, certificate, evaluation))
+
+
+def _rendered(template: str, page: Page) -> str:
+    # The policy allows this style and nothing else: no script, no other style, nothing loaded.
+    style = _PAGES.get_template("style.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _PAGES.get_template(template).render(
+        page=page, style=style, style_hash=f"sha256-{digest}"
     )
-
-
-def _kind(manifest: Manifest) -> str:
-    drawn_privately = (manifest.method, manifest.counts) == ("sanitize", "private")
-    return "capped" if drawn_privately else manifest.method

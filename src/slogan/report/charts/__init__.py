@@ -1,0 +1,1 @@
+"""Charts as SVG without any reference to elsewhere, each with the table it was drawn from."""
