@@ -34,7 +34,7 @@ _WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
 # relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
 _LARGE = 20_000
 # There the search begins with prices from when a stretch of steps gained less than this share.
-_ROUGHLY = 0.02
+_ROUGHLY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

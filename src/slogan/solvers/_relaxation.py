@@ -118,7 +118,7 @@ class Relaxation:
                     self._z[active] = z
                 if not on_time:
                     return
-            if stretch > 2 and before - here < enough * here:
+            if stretch > (2 if enough <= _AT_REST else 0) and before - here < enough * here:
                 break
         self.at_rest = enough <= _AT_REST
 
