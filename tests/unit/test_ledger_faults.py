@@ -113,7 +113,7 @@ def leftovers(ledger):
     return [
         path
         for _, entry in ledger.books().booked()
-        for path in (entry.publication.partial, entry.publication.replaced)
+        for path in (entry.attempt.partial, entry.attempt.replaced)
         if path.exists()
     ]
 
