@@ -37,12 +37,6 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
     """What was released, how good it is, and what it exposes."""
     if done["counts"] == "private":
         return _capped(done)
-    table = Table(box=None, pad_edge=False, show_header=True)
-    for heading in ("", "in the log", "shared", "released"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    shared = done["shared"]
-    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
-        table.add_row(name, f"{done[whole]:,}", f"{shared[name]:,}", f"{done[f'{name}_out']:,}")
     lines = [
         f"{done['objective']} = {done['value']:,.6g}, proven bound {done['bound']:,.6g} "
         f"(gap {done['gap']:.2%}, {done['status']}, solver {done['solver']})",
@@ -50,22 +44,11 @@ def sanitized(done: dict[str, Any]) -> RenderableType:
         f"{done['exposed_users_expected']:,.1f} of {done['users']:,} users is expected to be shown",
         "guaranteed given the counts, for the removal of any user in the log; " + _of_counts(done),
         f"{done['users_unconstrained']:,} users have no shared pair and no constraint",
-        *_left_out(done),
-        _recorded(done["ledger"]),
-        f"took {sum(done['seconds'].values()):.1f} s",
-        f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
-    if done["test_run"]:
-        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
-    return Group(table, Text(), Text("\n".join(lines)))
+    return _released(done, lines)
 
 
 def _capped(done: dict[str, Any]) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "in the log", "released"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
-        table.add_row(name, f"{done[whole]:,}", f"{done[f'{name}_out']:,}")
     lines = [
         f"ε = {done['epsilon']:g}, δ = {done['delta']:g}, end to end, "
         "for any user added or removed",
@@ -74,14 +57,8 @@ def _capped(done: dict[str, Any]) -> RenderableType:
         f"a row of {done['exposed_users_expected']:,.1f} users is expected to be shown, and of "
         f"{done['exposed_users_at_most']:,.1f} of {done['users']:,} at most",
         f"{done['pairs_selected']:,} pairs could be released",
-        *_left_out(done),
-        _recorded(done["ledger"]),
-        f"took {sum(done['seconds'].values()):.1f} s",
-        f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
-    if done["test_run"]:
-        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
-    return Group(table, Text(), Text("\n".join(lines)))
+    return _released(done, lines)
 
 
 def _of_counts(done: dict[str, Any]) -> str:
@@ -95,11 +72,6 @@ def _of_counts(done: dict[str, Any]) -> str:
 
 def synthesized(done: dict[str, Any]) -> RenderableType:
     """What was released, and what it is good for."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "in the log", "released"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
-        table.add_row(name, f"{done[whole]:,}", f"{done[f'{name}_out']:,}")
     held = {
         "independent": "synthetic users hold pairs independently: no association was asked for, or "
         "it was lost in the noise",
@@ -111,14 +83,27 @@ def synthesized(done: dict[str, Any]) -> RenderableType:
         f"about {done['coverage']:.1%} of all clicks fall on the released pairs; {held}",
         f"a pair is released from about {needed:.0f} users on if they hold nothing else, from "
         f"{5 * needed:.0f} if each holds 25 pairs: more users release more pairs",
+    ]
+    return _released(done, lines)
+
+
+def _released(done: dict[str, Any], lines: list[str]) -> RenderableType:
+    """How much went in and came out, what is to be said of the mode, and what comes next."""
+    shared = done.get("shared")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "in the log", *(["shared"] if shared else []), "released"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, whole in (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users")):
+        between = [f"{shared[name]:,}"] if shared else []
+        table.add_row(name, f"{done[whole]:,}", *between, f"{done[f'{name}_out']:,}")
+    marked = ["TEST RUN: seeded, protects nobody, refused by verify"] if done["test_run"] else []
+    rest = [
         *_left_out(done),
         _recorded(done["ledger"]),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",
     ]
-    if done["test_run"]:
-        lines.insert(0, "TEST RUN: seeded, protects nobody, refused by verify")
-    return Group(table, Text(), Text("\n".join(lines)))
+    return Group(table, Text(), Text("\n".join([*marked, *lines, *rest])))
 
 
 def _recorded(ledger: dict[str, str] | None) -> str:
