@@ -93,7 +93,7 @@ class Planning:
         if planned.size == 0:
             raise NothingLeftError(
                 "no count is above 0 after the noise",
-                hint="run again, lower d/ε', or raise the budget",
+                hint="lower d/ε', or raise the budget; drawing until it pleases is not covered",
             )
         return Planned(
             left=left,

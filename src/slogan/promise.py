@@ -64,7 +64,10 @@ def synthetic_promise(budget: PrivacyBudget) -> Promise:
             "What holds for many users is learned, and may be true of somebody who is in no log.",
             "Columns, their types and the format are those of the input log and taken as public.",
             "Several releases from overlapping logs add up; nothing here accounts for the others.",
-            "The text of a released query may itself name somebody: then many users asked for it.",
+            "The text of a released query may itself name somebody. A pair of few users is "
+            "unlikely to be released, and not excluded.",
+            "It holds for a run that was not chosen among several: to run again until an output "
+            "pleases is not covered.",
             "How long the computation took, and what the curator was told, is not covered.",
         ),
     )
@@ -115,6 +118,8 @@ def capped_promise(budget: PrivacyBudget) -> Promise:
             "Columns, their types and the format are those of the input log and taken as public.",
             "Several releases from overlapping logs add up; nothing here accounts for the others.",
             "The text of a released query may itself name somebody.",
+            "It holds for a run that was not chosen among several: to run again until an output "
+            "pleases is not covered.",
             "How long the computation took, and what the curator was told, is not covered.",
         ),
     )

@@ -148,16 +148,26 @@ def test_counts_without_noise_are_found(made, release):
     assert failed(made, release) == {"noise"}
 
 
-def test_real_ids_are_found(made, release):
-    real = pl.Series([str(u) for u in range(1000)])
-
+@pytest.mark.parametrize("real", [20, 900])
+def test_real_ids_are_found(made, release, real):
     def change(rows):
-        ids = rows["user"].unique().sort()
-        renamed = dict(zip(ids.to_list(), real[: len(ids)].to_list(), strict=False))
+        ids = rows["user"].unique().sort().head(real)
+        renamed = {fresh: str(number) for number, fresh in enumerate(ids.to_list())}
         return rows.with_columns(pl.col("user").replace(renamed))
 
     change_log(release, change)
     assert failed(made, release) == {"synthetic_users"}
+
+
+@pytest.mark.parametrize("user_type", [pl.Int16, pl.Decimal(5, 0), pl.Int64])
+def test_fresh_ids_may_meet_real_ones_where_the_type_has_few(made, tmp_path, user_type):
+    log = pl.read_csv(made / "log.tsv", separator="\t").cast({"user": user_type})
+    log.write_parquet(tmp_path / "log.parquet")
+    budget = slogan.PrivacyBudget(epsilon="4", delta="1e-5")
+    with closing(slogan.synthesize(tmp_path / "log.parquet", budget)) as release:
+        release.save(tmp_path / "release")
+
+    assert slogan.verify(tmp_path / "log.parquet", tmp_path / "release").ok
 
 
 def test_ids_that_say_something_are_found(made, release):

@@ -230,12 +230,11 @@ class Comparison:
                 FROM (SELECT pair, holder, released, least(own, {most})::DOUBLE AS own FROM held))
             GROUP BY pair""").fetchall()
 
-    def shown_ids(self) -> tuple[int, int, int, int]:
-        """How many IDs are shown, are also in the input log, are digits or UUIDs; the largest."""
+    def shown_ids(self) -> tuple[int, int, int]:
+        """How many IDs are shown, are also in the input log, are digits or UUIDs."""
         return self._sql.execute("""
             SELECT count(*), count(*) FILTER (EXISTS (FROM people p WHERE p."user" = s."user")),
-                   count(*) FILTER (regexp_full_match("user", '[0-9]+|[0-9a-f-]{36}')),
-                   coalesce(max(TRY_CAST("user" AS BIGINT)), 0)
+                   count(*) FILTER (regexp_full_match("user", '[0-9]+|[0-9a-f-]{36}'))
             FROM (SELECT DISTINCT "user" FROM shown) s""").fetchall()[0]
 
     @cached_property

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 from scipy.special import chdtri
 
+from slogan.audit.comparison import types_of
 from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.audit.gaussian import delta_at_most, log_at_most
 from slogan.audit.spending import account, cost, part, spent_on
@@ -25,7 +27,14 @@ _CONSTANTS = {
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
 _CHANCE = 1e-9
-_LARGEST_ID = 2**31 - 1
+_MANY_IDS = 2**31 - 1
+_FEW_IDS = {
+    "TINYINT": 2**7 - 1,
+    "UTINYINT": 2**8 - 1,
+    "SMALLINT": 2**15 - 1,
+    "USMALLINT": 2**16 - 1,
+    "FLOAT": 2**24,
+}
 
 
 def _constants(evidence: Evidence) -> Finding:
@@ -85,9 +94,9 @@ def _noise(evidence: Evidence) -> Finding:
 
 
 def _synthetic_users(evidence: Evidence) -> Finding:
-    users, real, plain, largest = evidence.compared.shown_ids()
+    users, real, plain = evidence.compared.shown_ids()
     outputs = evidence.manifest.outputs
-    by_chance = users * evidence.compared.users / max(1, min(largest, _LARGEST_ID))
+    by_chance = users * evidence.compared.users / _possible_ids(evidence)
     most = by_chance + 7 * math.sqrt(by_chance) + 7
     detail = f"{users} synthetic users, {real} with an ID of the input log, where chance explains "
     detail += f"up to {most:.0f}; {users - plain} IDs are neither digits nor UUIDs"
@@ -95,6 +104,16 @@ def _synthetic_users(evidence: Evidence) -> Finding:
     if not as_told:
         detail += "; more users than the manifest says"
     return real <= most and plain == users and as_told, detail
+
+
+def _possible_ids(evidence: Evidence) -> int:
+    """At least so many fresh IDs fit the type of the user column."""
+    _, shown = evidence.logs()
+    columns = shown.log.columns
+    user_type = types_of(evidence.sql, shown)[columns.names.index(columns.user)]
+    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", user_type):
+        return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _MANY_IDS)
+    return _FEW_IDS.get(user_type, _MANY_IDS)
 
 
 def _shares(association: bool) -> dict[str, Fraction]:

@@ -84,12 +84,12 @@ class Stage(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian(Stage):
-    """Sums over users, plus normal noise; or anything computed from that, such as its floor.
+class _NoisySums(Stage):
+    """Sums over users plus noise.
 
     Args:
         norm_squared: the square of the largest L2 norm that one user adds to the sums.
-        variance: of the noise of each coordinate.
+        variance: of the noise of each coordinate, or its parameter σ², in the unit of the sums.
         slack: the largest probability that the stage departs from this description.
     """
 
@@ -98,8 +98,22 @@ class Gaussian(Stage):
     slack: Number = 0
 
     @property
+    def _squared_shift(self) -> Fraction:
+        if (variance := exact(self.variance)) <= 0:
+            raise BudgetError(
+                f"stage {self.name!r} needs noise, got variance {self.variance}",
+                hint="without noise nothing is private",
+            )
+        return exact(self.norm_squared) / variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(_NoisySums):
+    """Sums over users, plus normal noise; or anything computed from that, such as its floor."""
+
+    @property
     def cost(self) -> Cost:
-        return Cost(mu_squared=_squared_shift(self), delta=_slack(self.slack))
+        return Cost(mu_squared=self._squared_shift, delta=_slack(self.slack))
 
     @property
     def mechanism(self) -> str:
@@ -111,22 +125,12 @@ class Gaussian(Stage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussian(Stage):
-    """Sums over users on a grid, plus discrete Gaussian noise on that grid.
-
-    Args:
-        norm_squared: the square of the largest L2 norm that one user adds to the sums.
-        variance: the parameter σ² of the noise, in the unit of the sums.
-        slack: the largest probability that the stage departs from this description.
-    """
-
-    norm_squared: Number
-    variance: Number
-    slack: Number = 0
+class DiscreteGaussian(_NoisySums):
+    """Sums over users on a grid, plus discrete Gaussian noise on that grid."""
 
     @property
     def cost(self) -> Cost:
-        return Cost(rho=_squared_shift(self) / 2, delta=_slack(self.slack))
+        return Cost(rho=self._squared_shift / 2, delta=_slack(self.slack))
 
     @property
     def mechanism(self) -> str:
@@ -179,15 +183,6 @@ class CappedSampling(Stage):
     @property
     def theorem(self) -> str:
         return "Theorem R"
-
-
-def _squared_shift(stage: Gaussian | DiscreteGaussian) -> Fraction:
-    if (variance := exact(stage.variance)) <= 0:
-        raise BudgetError(
-            f"stage {stage.name!r} needs noise, got variance {stage.variance}",
-            hint="without noise nothing is private",
-        )
-    return exact(stage.norm_squared) / variance
 
 
 def _slack(probability: Number) -> Fraction:
