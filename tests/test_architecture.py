@@ -12,10 +12,10 @@ import slogan
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays privacy modes randomness registry stages publishing
-    histogram constraints program plan objectives solvers sampling dp laplace planning
+    histogram constraints program plan objectives solvers sampling dp laplace planning climbing
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
-    synthesizing evaluation
+    synthesizing evaluation dry_plans dry_runs frontier
     vocabulary population generate audit demo words options terminal reviewing cli
 """
 FLOW = ROOMS.split()

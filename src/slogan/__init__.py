@@ -8,6 +8,7 @@ from slogan.dp.cap import Cap
 from slogan.dp.ledger import Ledger
 from slogan.errors import SloganError
 from slogan.evaluation import Evaluation, evaluate
+from slogan.frontier import Frontier, frontier
 from slogan.generate import generate
 from slogan.inspection import inspect
 from slogan.modes import Exact, Laplace, Private
@@ -31,6 +32,7 @@ __all__ = [
     "Evaluation",
     "Exact",
     "FrequentPairs",
+    "Frontier",
     "Laplace",
     "Ledger",
     "OutputSize",
@@ -42,6 +44,7 @@ __all__ = [
     "SloganError",
     "SyntheticRelease",
     "evaluate",
+    "frontier",
     "generate",
     "inspect",
     "read",

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from slogan.report.charts import svg
 
+_APART = 13
+"""Between the names of two lines that end at the same place."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -16,9 +19,12 @@ class Line:
     points: Sequence[tuple[float, float]]
 
 
-def frontier_chart(lines: Sequence[Line], bound: Line, *, utility: str) -> svg.Chart:
-    """One line per δ, each named at its end, and the bound above them all."""
-    everything = [point for line in (*lines, bound) for point in line.points]
+def frontier_chart(
+    lines: Sequence[Line], bound: Line | None, *, utility: str, name: str = "frontier"
+) -> svg.Chart:
+    """One line per δ, each named at its end, and the bound above them all where there is one."""
+    drawn = [*lines, *([bound] if bound is not None else [])]
+    everything = [point for line in drawn for point in line.points]
     x = svg.log_scale([at for at, _ in everything], svg.LEFT, svg.WIDTH - svg.RIGHT - 90)
     y = svg.Scale(
         low=0,
@@ -27,36 +33,50 @@ def frontier_chart(lines: Sequence[Line], bound: Line, *, utility: str) -> svg.C
         end=svg.TOP + 8,
     )
     title = f"What each budget buys: {utility}"
-    best = max((value for line in lines for _, value in line.points), default=0.0)
-    summary = (
-        f"{len(lines)} values of δ. The best utility is {best:,.6g}; no output passes the bound."
-    )
+    summary = _summary(lines, bound)
+    kinds = ["after"] * len(lines) + ["bound"] * (len(drawn) - len(lines))
     return svg.Chart(
-        name="frontier",
+        name=name,
         title=title,
         summary=summary,
         svg=svg.drawing(
-            "frontier",
+            name,
             title,
             summary,
             svg.axes(x, y, x_title="ε", y_title=utility),
-            _drawn(bound, x, y, "bound"),
-            *(_drawn(line, x, y, "after") for line in lines),
+            *(_drawn(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
+            *_names(drawn, x, y),
         ),
-        headings=("ε", *(line.name for line in lines), bound.name),
-        rows=tuple(_row(at, (*lines, bound)) for at in sorted({at for at, _ in everything})),
+        headings=("ε", *(line.name for line in drawn)),
+        rows=tuple(_row(at, drawn) for at in sorted({at for at, _ in everything})),
     )
+
+
+def _summary(lines: Sequence[Line], bound: Line | None) -> str:
+    values = [value for line in lines for _, value in line.points]
+    reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
+    limit = "" if bound is None else " No output passes the bound."
+    return f"{len(lines)} values of δ; the utility runs {reach}.{limit}"
 
 
 def _drawn(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
     points = [(x(at), y(value)) for at, value in line.points]
-    if not points:
-        return ""
-    end_x, end_y = points[-1]
     dots = [svg.element("circle", cx=px, cy=py, r=2.6, class_=f"dot {kind}") for px, py in points]
-    return "".join(
-        [svg.path(points, kind), *dots, svg.label(line.name, end_x + 8, end_y + 4, anchor="start")]
+    return "".join([svg.path(points, kind), *dots])
+
+
+def _names(lines: Sequence[Line], x: svg.Scale, y: svg.Scale) -> list[str]:
+    """Each name at the end of its line, or above it where another name stands already."""
+    ends = sorted(
+        ((y(line.points[-1][1]), x(line.points[-1][0]), line.name) for line in lines if line.points),
+        reverse=True,
     )
+    labels: list[str] = []
+    free = float("inf")
+    for end_y, end_x, name in ends:
+        free = min(end_y + 4, free - _APART)
+        labels.append(svg.label(name, end_x + 8, free, anchor="start"))
+    return labels
 
 
 def _row(at: float, lines: Sequence[Line]) -> tuple[str, ...]:
