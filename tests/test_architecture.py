@@ -12,11 +12,13 @@ import slogan
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays privacy modes randomness registry stages publishing
-    histogram constraints program plan objectives solvers sampling dp laplace planning climbing
+    histogram constraints program plan objectives solvers sampling dp laplace planning
+    climbing outside
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
     synthesizing evaluation dry_plans dry_runs frontier
-    vocabulary population generate audit demo words options terminal reviewing cli
+    vocabulary population generate audit demo reproduction reproducing
+    words options terminal reviewing surveying cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -19,6 +19,7 @@ from slogan.objectives.query_diversity import QueryDiversity
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
 from slogan.release import Release
+from slogan.reproducing import Reproduction, reproduce
 from slogan.searchlog import SearchLog, read
 from slogan.synthesizing import synthesize
 from slogan.synthetic import SyntheticRelease
@@ -40,6 +41,7 @@ __all__ = [
     "Private",
     "QueryDiversity",
     "Release",
+    "Reproduction",
     "SearchLog",
     "SloganError",
     "SyntheticRelease",
@@ -48,6 +50,7 @@ __all__ = [
     "generate",
     "inspect",
     "read",
+    "reproduce",
     "sanitize",
     "synthesize",
     "verify",

@@ -153,5 +153,3 @@ def _tightened(steps: Steps, allowed: float, *, minimises: bool) -> Steps:
         reached = status(value=step.value, bound=bound, allowed=allowed)
         tight[allowance] = replace(step, bound=bound, status=reached)
     return dict(reversed(tight.items()))
-
-

@@ -1,4 +1,4 @@
-"""DryPlans: what sanitize() would give under many budgets, measured on the raw log, not released."""
+"""DryPlans: what sanitize() would give, measured on the raw log, and not released."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DryPlans:
     """Plans of O-UMP, once F-UMP has asked for them."""
 
     def comparable(self, objective: Objective, budgets: list[PrivacyBudget]) -> Objective:
-        """F-UMP's values compare at one output size only: half of the largest λ if none is named."""
+        """F-UMP's values compare at one output size: half of the largest λ if none is named."""
         if not isinstance(objective, FrequentPairs):
             return objective
         self.largest.update(self._climbed(OutputSize(), budgets))

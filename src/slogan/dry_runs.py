@@ -1,4 +1,4 @@
-"""DryRuns: what synthesize() would give under a budget, measured on the raw log, not released."""
+"""DryRuns: what synthesize() would give, measured on the raw log, and not released."""
 
 from __future__ import annotations
 

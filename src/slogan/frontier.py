@@ -272,4 +272,3 @@ def _cell(value: float | str | bool | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:,.6g}"
-

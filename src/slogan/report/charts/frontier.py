@@ -19,21 +19,42 @@ class Line:
     points: Sequence[tuple[float, float]]
 
 
-def frontier_chart(
-    lines: Sequence[Line], bound: Line | None, *, utility: str, name: str = "frontier"
-) -> svg.Chart:
+def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -> svg.Chart:
     """One line per δ, each named at its end, and the bound above them all where there is one."""
+    values = [value for line in lines for _, value in line.points]
+    reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
+    limit = "" if bound is None else " No output passes the bound."
+    return line_chart(
+        lines,
+        bound,
+        name="frontier",
+        title=f"What each budget buys: {utility}",
+        summary=f"{len(lines)} values of δ; the utility runs {reach}.{limit}",
+        x_title="ε",
+        y_title=utility,
+    )
+
+
+def line_chart(
+    lines: Sequence[Line],
+    bound: Line | None,
+    *,
+    name: str,
+    title: str,
+    summary: str,
+    x_title: str,
+    y_title: str,
+    logarithmic: bool = False,
+) -> svg.Chart:
+    """Lines over a logarithmic axis, upright from zero or logarithmic too."""
     drawn = [*lines, *([bound] if bound is not None else [])]
     everything = [point for line in drawn for point in line.points]
     x = svg.log_scale([at for at, _ in everything], svg.LEFT, svg.WIDTH - svg.RIGHT - 90)
-    y = svg.Scale(
-        low=0,
-        high=max([value for _, value in everything], default=1.0) or 1.0,
-        begin=svg.HEIGHT - svg.BOTTOM,
-        end=svg.TOP + 8,
-    )
-    title = f"What each budget buys: {utility}"
-    summary = _summary(lines, bound)
+    floor, ceiling = svg.HEIGHT - svg.BOTTOM, svg.TOP + 8
+    heights = [value for _, value in everything]
+    y = svg.Scale(low=0, high=max(heights, default=1.0) or 1.0, begin=floor, end=ceiling)
+    if logarithmic:
+        y = svg.log_scale(heights, floor, ceiling)
     kinds = ["after"] * len(lines) + ["bound"] * (len(drawn) - len(lines))
     return svg.Chart(
         name=name,
@@ -43,20 +64,13 @@ def frontier_chart(
             name,
             title,
             summary,
-            svg.axes(x, y, x_title="ε", y_title=utility),
+            svg.axes(x, y, x_title=x_title, y_title=y_title),
             *(_drawn(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
             *_names(drawn, x, y),
         ),
-        headings=("ε", *(line.name for line in drawn)),
+        headings=(x_title, *(line.name for line in drawn)),
         rows=tuple(_row(at, drawn) for at in sorted({at for at, _ in everything})),
     )
-
-
-def _summary(lines: Sequence[Line], bound: Line | None) -> str:
-    values = [value for line in lines for _, value in line.points]
-    reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
-    limit = "" if bound is None else " No output passes the bound."
-    return f"{len(lines)} values of δ; the utility runs {reach}.{limit}"
 
 
 def _drawn(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
@@ -68,7 +82,11 @@ def _drawn(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
 def _names(lines: Sequence[Line], x: svg.Scale, y: svg.Scale) -> list[str]:
     """Each name at the end of its line, or above it where another name stands already."""
     ends = sorted(
-        ((y(line.points[-1][1]), x(line.points[-1][0]), line.name) for line in lines if line.points),
+        (
+            (y(line.points[-1][1]), x(line.points[-1][0]), line.name)
+            for line in lines
+            if line.points
+        ),
         reverse=True,
     )
     labels: list[str] = []
