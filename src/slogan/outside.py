@@ -128,8 +128,9 @@ def load_program(path: Path) -> Program:
     )
     targets = None
     if "frequent" in fields:
-        wanted = {name: fields[name] for name in _TARGETS}
-        targets = SupportTargets(**wanted | {"output_size": int(fields["output_size"])})
+        wanted: dict[str, Any] = {name: fields[name] for name in _TARGETS}
+        wanted["output_size"] = int(fields["output_size"])
+        targets = SupportTargets(**wanted)
     return Program(
         constraints=PrivacyConstraints(
             hist=hist, allowance=Fraction(str(fields["allowance"])), limit=float(fields["limit"])

@@ -31,27 +31,23 @@ class Store:
             return self._known[name]
         digest = _digest([self.base, name, parameters])
         file = self.folder / f"{name}.json"
-        record = None if self.force else _read(file)
-        if record is None or record.get("digest") != digest:
+        record = {} if self.force else _read(file)
+        if record.get("digest") != digest:
             begin = time.perf_counter()
             found = json.loads(json.dumps(compute()))  # as a later run will read it
+            seconds = round(time.perf_counter() - begin, 1)
+            about: Found = {"digest": digest, "parameters": parameters, "seconds": seconds}
+            record = {**about, "found": found}
             self.computed.append(name)
-            record = {
-                "digest": digest,
-                "parameters": parameters,
-                "seconds": round(time.perf_counter() - begin, 1),
-                "found": found,
-            }
             _write(file, record)
-        self._known[name] = record["found"]
-        return record["found"]
+        return self._known.setdefault(name, record["found"])
 
 
-def _read(file: Path) -> Found | None:
+def _read(file: Path) -> Found:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        return {}
 
 
 def _write(file: Path, record: Found) -> None:
