@@ -17,8 +17,12 @@ from slogan.report.measures.totals import Totals
 from slogan.solvers import Effort
 from slogan.stages import Stages
 
-SUPPORT = "1/500"
-"""From which share of clicks on a pair is frequent, where the objective does not say."""
+_SUPPORT = Fraction(1, 500)
+
+
+def support_of(objective: Objective) -> Fraction:
+    """From which share of clicks on a pair is frequent: the paper's, unless the objective says."""
+    return exact(objective.min_support) if isinstance(objective, FrequentPairs) else _SUPPORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +71,7 @@ class DryPlans:
     ) -> tuple[SanitizedPoint, ...]:
         """A point for every budget, none worse than that of a smaller one."""
         steps = self._climbed(objective, budgets)
-        support = exact(objective.min_support if isinstance(objective, FrequentPairs) else SUPPORT)
+        support = support_of(objective)
         with self.stages.stage("measure"):
             return tuple(self._point(b, steps.get(b.allowance), support) for b in budgets)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from slogan import engines
 from slogan.dp import selection
 from slogan.dp.kinds import Kinds
-from slogan.dry_plans import SUPPORT, DryPlans, SanitizedPoint
+from slogan.dry_plans import DryPlans, SanitizedPoint, support_of
 from slogan.dry_runs import DryRuns, SynthesizedPoint
 from slogan.engines import Counted
 from slogan.errors import OptionError, ReleaseExistsError
@@ -19,7 +19,7 @@ from slogan.objectives import Objective
 from slogan.objectives.frequent_pairs import FrequentPairs
 from slogan.objectives.output_size import OutputSize
 from slogan.pipeline import check_shared
-from slogan.privacy import Number, PrivacyBudget, exact
+from slogan.privacy import Number, PrivacyBudget
 from slogan.report.charts.frontier import Line, frontier_chart
 from slogan.report.charts.svg import Chart
 from slogan.report.frontier import CURATOR_ONLY, FrontierPage
@@ -190,7 +190,7 @@ def frontier(
             objective=asked,
             kinds=kinds,
             selector=selector,
-            min_support=exact(SUPPORT),
+            min_support=support_of(asked),
             runs=runs,
             seed=seed,
             stages=stages,
@@ -200,7 +200,7 @@ def frontier(
             objective=asked.name,
             utility="released pairs",
             log={"clicks": counted.clicks, "users": counted.users, "pairs": counted.pairs},
-            min_support=SUPPORT,
+            min_support=str(support_of(asked)),
             output_size=None,
             points=dry.over(budgets),
             seconds=stages.rounded(),
@@ -247,14 +247,13 @@ def _sanitized(
     plans = DryPlans(hist=hist, solver=solver, effort=effort, stages=stages)
     asked = plans.comparable(objective, budgets)
     points = plans.over(budgets, asked)
-    frequent = isinstance(asked, FrequentPairs)
     return Frontier(
         mode="sanitize",
         objective=asked.name,
         utility=_UTILITY.get(asked.name, asked.name),
         log={"clicks": hist.clicks, "users": hist.users, "pairs": hist.pairs},
-        min_support=str(asked.min_support) if frequent else SUPPORT,
-        output_size=asked.output_size if frequent else None,
+        min_support=str(support_of(asked)),
+        output_size=asked.output_size if isinstance(asked, FrequentPairs) else None,
         points=points,
         seconds=stages.rounded(),
     )

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slogan.frontier import frontier as frontier_of
-from slogan.options import Reading, Utility
+from slogan.options import Reading, Trial
 from slogan.reproducing import reproduce as reproduce_paper
 from slogan.terminal import Json, measuring, show, watching
 
@@ -32,7 +32,7 @@ def frontier(
     exp_epsilons: Annotated[str | None, Parameter(group=Grid)] = None,
     deltas: Annotated[str | None, Parameter(group=Grid)] = None,
     mode: Literal["sanitize", "synthesize"] = "sanitize",
-    utility: Utility = Utility(time_limit=10.0),
+    utility: Trial = Trial(),
     runs: int = 3,
     seed: int = 0,
     reading: Reading = Reading(),
@@ -84,10 +84,15 @@ def frontier(
 
 def reproduce(
     *,
-    table: Annotated[list[int] | None, Parameter(help="Only these tables: 3, 4, 5, 6, 7.")] = None,
-    figure: Annotated[list[int] | None, Parameter(help="Only these figures: 3, 4, 5, 6.")] = None,
+    table: Annotated[
+        list[int] | None, Parameter(negative="", help="Only these tables: 3, 4, 5, 6, 7.")
+    ] = None,
+    figure: Annotated[
+        list[int] | None, Parameter(negative="", help="Only these figures: 3, 4, 5, 6.")
+    ] = None,
     log: Annotated[
-        list[str] | None, Parameter(help="Files of a log of your own; a made-up one if not given.")
+        list[str] | None,
+        Parameter(negative="", help="Files of a log of your own; a made-up one if not given."),
     ] = None,
     output: Annotated[
         Path, Parameter(name=["--output", "-o"], help="The folder of the pages.")
