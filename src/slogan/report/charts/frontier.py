@@ -81,19 +81,13 @@ def _drawn(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
 
 def _names(lines: Sequence[Line], x: svg.Scale, y: svg.Scale) -> list[str]:
     """Each name at the end of its line, or above it where another name stands already."""
-    ends = sorted(
-        (
-            (y(line.points[-1][1]), x(line.points[-1][0]), line.name)
-            for line in lines
-            if line.points
-        ),
-        reverse=True,
-    )
+    ends = [(y(line.points[-1][1]), n) for n, line in enumerate(lines) if line.points]
     labels: list[str] = []
     free = float("inf")
-    for end_y, end_x, name in ends:
-        free = min(end_y + 4, free - _APART)
-        labels.append(svg.label(name, end_x + 8, free, anchor="start"))
+    for end, n in sorted(ends, key=lambda place: (-place[0], place[1])):
+        free = min(end + 4, free - _APART)
+        at = x(lines[n].points[-1][0]) + 8
+        labels.append(svg.label(lines[n].name, at, free, anchor="start"))
     return labels
 
 
