@@ -139,7 +139,7 @@ class CuratorPage(Page):
 
     @property
     def beyond(self) -> str:
-        """Clicks that a pair was drawn more often than it was clicked; synthetic ones are not drawn."""
+        """How often pairs were drawn beyond their clicks; synthetic clicks are not drawn."""
         found = self.certificate.get("clicks_by_fate", {})
         more = self.certificate["clicks_out"] - found["kept"] if "kept" in found else 0
         if not more:

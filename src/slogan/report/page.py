@@ -162,7 +162,7 @@ def _short(value: str) -> str:
     """An exact fraction as a decimal, if it is long; the manifest has it in full."""
     if len(value) <= 12 or "/" not in value or (number := _number(value)) is None:
         return f"= {value}"
-    return f"≈ {number:.4g}"
+    return f"≈ {number:,.5g}"
 
 
 def _percent(part: str | None, whole: str | None) -> float | None:

@@ -149,7 +149,7 @@ def key(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _sign(kind: str, x: float, y: float) -> str:
-    match kind.split()[0]:
+    match kind.split(maxsplit=1)[0]:
         case "line":
             return element("line", x1=x, x2=x + 16, y1=y, y2=y, class_=kind)
         case "mark":
