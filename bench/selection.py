@@ -108,7 +108,7 @@ def _budget(asked: Asked) -> SelectionBudget:
     """The whole of (ε, δ): half of δ for the noise and half for the threshold, or a pure ε."""
     epsilon, delta = exact(asked.epsilon), exact(asked.delta)
     mu_squared = gaussian_budget(epsilon, delta / 2)
-    if asked.selector == "laplace_histogram":
+    if asked.selector in ("laplace_histogram", "fitted"):
         return SelectionBudget(mu_squared=mu_squared, delta=delta, epsilon=epsilon)
     return SelectionBudget(mu_squared=mu_squared, delta=Fraction(delta, 2))
 
