@@ -70,7 +70,9 @@ def _frame(x: svg.Scale, y: svg.Scale, names: Sequence[str], *, x_title: str, y_
         + svg.label(svg.told(at), x.begin - 8, y(at) + 4, anchor="end")
         for at in y.ticks()
     ]
-    parts += [svg.label(words, x(n + 0.5), y.begin + 18) for n, words in enumerate(names)]
+    parts += [
+        svg.label(words, x(n + 0.5), y.begin + 18, kind="narrow") for n, words in enumerate(names)
+    ]
     parts.append(svg.element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"))
     parts.append(svg.label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"))
     parts.append(svg.label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"))
