@@ -1,7 +1,11 @@
 """The parts of selection: caps, weights, thresholds, sensitivities, and replay on neighbours."""
 
 import math
+import os
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -167,6 +171,32 @@ def test_the_laplace_level_is_the_least_that_is_enough(scale):
 def test_roots_are_rounded_up():
     for square in (Fraction(1), Fraction(2), Fraction(1, 3), Fraction(10**9, 7)):
         assert square <= root_up(square) ** 2 < square * (1 + Fraction(1, 10**9))
+
+
+def test_warming_up_leaves_nothing_to_compile():
+    code = """
+import numpy as np
+from slogan.dp import selection
+from slogan.dp.selection import _spreading, pooled
+from slogan.randomness import SeededRandomness
+from test_selection import LOOSE, random_log
+pooled.warm_up()
+compiled = set(_spreading._spread.signatures)
+hist = random_log(np.random.default_rng(0), users=20, pairs=300, density=0.5)
+for name in selection.names():
+    selection.load(name)(hist, LOOSE, SeededRandomness(0))
+assert compiled and set(_spreading._spread.signatures) == compiled
+"""
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
 
 
 # --- one user moves the sums by no more than is claimed ---
