@@ -27,7 +27,7 @@ from slogan.randomness import SystemRandomness
 from slogan.report.measures.association import CoOccurrence, hit_rate
 from slogan.sampling import Output
 from slogan.stages import Stages
-from slogan.synthesizing import synthetic_rows
+from slogan.synthesizing import synthetic_output
 
 MIN_SUPPORT = 1 / 2000
 _PURE_GRID = 4096
@@ -65,7 +65,7 @@ def _synthesized(log: Log, asked: Asked) -> tuple[str, float, Output]:
         return INDEPENDENT, 0.0, _NOTHING
     found = measure(hist, selected, spending, log.group, rng=rng, stages=Stages())
     found.account.require(budget)
-    output = synthetic_rows(found, OutputSize(), hist.query[found.pairs], rng)
+    output = synthetic_output(found, OutputSize(), hist.query[found.pairs], rng)
     return found.kind, found.coverage.share, output
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import slogan
 from bench import end_to_end
 from bench.machine import line
-from bench.selection_tables import PURE, Asked, markdown
+from bench.selection_tables import WHOLE_EPSILON, Asked, markdown
 from bench.shapes import SHAPES, Log
 from bench.store import Record, Store
 from slogan.arrays import Ints
@@ -37,7 +37,8 @@ _RUNS_OF_MANY, _RUNS = 2, 10
 _LOGS_OF_MANY, _LOGS = 1, 3
 _HERE = Path(__file__).parent
 _DP = Path(slogan.__file__).parent / "dp"
-_STAGES = "association counts coverage grouping mixture sizes statistics sums synthesis".split()
+_STAGES = ("association", "counts", "coverage", "grouping", "mixture", "sizes", "statistics")
+_STAGES += ("sums", "synthesis")
 
 
 def main(argv: list[str]) -> None:
@@ -132,7 +133,7 @@ def _budget(asked: Asked) -> SelectionBudget:
     """The whole of (ε, δ): half of δ for the noise and half for the threshold, or a pure ε."""
     epsilon, delta = exact(asked.epsilon), exact(asked.delta)
     mu_squared = gaussian_budget(epsilon, delta / 2)
-    if asked.selector == PURE:
+    if asked.selector in WHOLE_EPSILON:
         return SelectionBudget(mu_squared=mu_squared, delta=delta, epsilon=epsilon)
     return SelectionBudget(mu_squared=mu_squared, delta=Fraction(delta, 2))
 

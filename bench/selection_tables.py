@@ -9,6 +9,8 @@ import numpy as np
 from bench.store import Record
 
 OURS, BASE, PURE = "pooled", "weighted_gaussian", "laplace_histogram"
+WHOLE_EPSILON = (PURE, "fitted")
+"""Selectors that do best with the whole of ε, if nothing else is computed from the log."""
 
 _LEGEND = """Logs of `bench/shapes.py`; noise of the operating system; means of several runs.
 A `†` was measured with an earlier version of the code."""
@@ -18,10 +20,11 @@ A cell is the pairs released and, in brackets, the recall of the 1,000 pairs wit
 "× weighted" is pooled over weighted_gaussian, "× peer" pooled over the best Gaussian peer.
 "× pure" is pooled over laplace_histogram, which spends all of ε on one pair of each user.
 That is possible only if nothing else is ever computed from the log: beside other stages its ε adds
-up, while Gaussian stages share μ²."""
+up, while Gaussian stages share μ². fitted chooses between the two by a private look."""
 
 _END_TO_END = """Each selector has its part of (ε, δ), and counts, sizes, coverage and association
-have theirs, as in `slogan synthesize`; laplace_histogram has what ε the other stages leave it.
+have theirs, as in `slogan synthesize`; laplace_histogram has what ε the other stages leave it, and
+fitted is pooled there.
 Recall is of the 1,000 pairs with most users; distance is the sum of support distances over pairs
 with support from 1/2000; coverage is the share of clicks on released pairs, as the release states
 it and, in brackets, as it is; hit@10 is how often one of ten guesses is a hidden pair of a real
@@ -94,7 +97,7 @@ def _cells(records: dict[str, Record], row: Asked, selectors: list[str], code: s
     keys = {name: replace(row, selector=name).key for name in selectors}
     found = {name: records[key] for name, key in keys.items() if key in records}
     mean = {name: float(np.mean(record["pairs"])) for name, record in found.items()}
-    peers = [n for name, n in mean.items() if name not in (OURS, PURE)]
+    peers = [n for name, n in mean.items() if name not in (OURS, *WHOLE_EPSILON)]
     compared = (mean.get(BASE), max(peers, default=None), mean.get(PURE))
     seconds = f"{found[OURS]['seconds']:.2f}" if OURS in found else ""
     return [
