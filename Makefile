@@ -28,6 +28,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m slogan.solvers.packing
+	$(BIN)/python -m slogan.dp.selection.pooled
 	@touch $(READY)
 
 demo: $(READY)
