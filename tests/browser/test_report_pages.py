@@ -32,7 +32,7 @@ CHARTS = {
 PAGES = [(kind, side) for kind in CHARTS for side in ("public", "curator")]
 HOSTILE = "\u202e\"'><script>document.title='run'</script><img src=//x.invalid/ onerror=run()>"
 A4 = 718  # CSS pixels between margins of 1 cm
-ON_EVERY_PAGE = pytest.mark.parametrize(("kind", "side"), PAGES, ids="-".join)
+ON_EVERY_PAGE = pytest.mark.parametrize(("kind", "side"), PAGES, ids=map("-".join, PAGES))
 
 UNREADABLE_TABLES = """() => [...document.querySelectorAll("table")].filter(table =>
   !table.caption || !table.caption.textContent.trim() || !table.querySelector("th")
@@ -217,13 +217,17 @@ def test_the_keyboard_opens_the_numbers_behind_a_chart(releases, browser):
         assert page.evaluate("document.activeElement.className") == "scroll"
 
 
-@pytest.mark.parametrize("kind", CHARTS)
-def test_a_hostile_query_is_released_and_on_no_page(releases, browser, kind):
+@pytest.mark.parametrize("kind", ["exact", "private", "synthetic"])
+def test_a_hostile_query_can_be_released(releases, kind):
+    """Not so with Laplace noise, which may have left none of its clicks."""
     assert HOSTILE in (releases / kind / "public/log.tsv").read_text()
-    for side in ("public", "curator"):
-        with opened(browser, releases / kind / side / "report.html") as page:
-            shown = page.content()
-            assert not [part for part in ("<script", "onerror", "\u202e", "zebra") if part in shown]
+
+
+@ON_EVERY_PAGE
+def test_a_hostile_query_is_on_no_page(releases, browser, kind, side):
+    with opened(browser, releases / kind / side / "report.html") as page:
+        shown = page.content()
+        assert not [part for part in ("<script", "onerror", "\u202e", "zebra") if part in shown]
 
 
 def test_hostile_columns_are_shown_and_do_nothing(releases, browser, tmp_path):
