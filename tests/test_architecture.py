@@ -17,7 +17,7 @@ ROOMS = """
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
     synthesizing evaluation dry_plans dry_runs frontier
-    vocabulary population generate audit demo reproduction reproducing
+    vocabulary population generate audit attacks demo reproduction reproducing
     words options terminal reviewing surveying cli
 """
 FLOW = ROOMS.split()

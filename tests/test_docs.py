@@ -19,7 +19,19 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = "demo evaluate frontier generate inspect ledger reproduce sanitize synthesize verify"
+VERBS = (
+    "audit",
+    "demo",
+    "evaluate",
+    "frontier",
+    "generate",
+    "inspect",
+    "ledger",
+    "reproduce",
+    "sanitize",
+    "synthesize",
+    "verify",
+)
 
 
 def page(name):
@@ -73,7 +85,7 @@ def test_every_solver_has_its_section():
     assert set(solvers.names()) <= found
 
 
-@pytest.mark.parametrize("verb", VERBS.split())
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_in_the_reference(verb):
     assert f"## slogan {verb}\n" in page("reference/cli.md")
     assert f"## slogan {verb} --json\n" in page("reference/json.md")
@@ -91,7 +103,7 @@ def test_the_command_line_page_is_up_to_date_whatever_the_terminal():
     )
     listed, rendered = done.stdout.split("\n", 1)
 
-    assert ast.literal_eval(listed) == VERBS.split()
+    assert tuple(ast.literal_eval(listed)) == VERBS
     assert rendered == page("reference/cli.md"), "run `make docs`"
 
 

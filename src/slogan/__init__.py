@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from slogan.attacks.attack import Synthetic, attack
 from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
@@ -44,7 +45,9 @@ __all__ = [
     "Reproduction",
     "SearchLog",
     "SloganError",
+    "Synthetic",
     "SyntheticRelease",
+    "attack",
     "evaluate",
     "frontier",
     "generate",

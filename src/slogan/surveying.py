@@ -12,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from slogan.frontier import frontier as frontier_of
-from slogan.options import Reading, Trial
+from slogan.options import Logs, Reading, Trial
 from slogan.reproducing import reproduce as reproduce_paper
 from slogan.terminal import Json, measuring, show, watching
 
-Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
 Force = Annotated[bool, Parameter(negative="", help="Replace what is there.")]
 Grid = Group("Grid")
 

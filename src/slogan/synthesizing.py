@@ -135,13 +135,15 @@ def synthesized(
     found = measure(hist, selected, spending, group, rng=rng, stages=stages)
     found.account.require(budget)
     with stages.stage("synthesis"):
-        output = _synthetic(found, objective, hist.query[found.pairs], rng)
+        output = synthetic_output(found, objective, hist.query[found.pairs], rng)
     if not output.clicks:
         raise _too_few(counted, spending)
     return Synthesized(statistics=found, output=output)
 
 
-def _synthetic(found: Statistics, objective: Objective, query: Ints, rng: Randomness) -> Output:
+def synthetic_output(
+    found: Statistics, objective: Objective, query: Ints, rng: Randomness
+) -> Output:
     """Everything from here on is computed from private statistics."""
     counts = np.rint(np.maximum(found.counts.values, 0.0)).astype(np.int64)
     counts = objective.on_private_counts(counts, query)
