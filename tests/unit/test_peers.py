@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -378,3 +379,15 @@ def test_every_method_says_what_it_promises_and_what_not():
         assert promise.meaning
         assert promise.open
         assert (promise.unit is None) == (promise.epsilon is None) == (promise.delta is None)
+
+
+def test_the_page_shows_rows_of_the_results_as_they_are():
+    root = Path(__file__).parents[2]
+    page, results = (
+        (root / name).read_text(encoding="utf-8").splitlines()
+        for name in ("docs/explanation/comparison.md", "bench/results/comparison.md")
+    )
+    shown = [line for line in page if line.count("|") == 12 and not line.startswith("|---")]
+
+    assert len(shown) > 12
+    assert [line for line in shown if line not in results] == []
