@@ -19,7 +19,17 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "evaluate", "generate", "inspect", "ledger", "sanitize", "synthesize", "verify")
+VERBS = (
+    "audit",
+    "demo",
+    "evaluate",
+    "generate",
+    "inspect",
+    "ledger",
+    "sanitize",
+    "synthesize",
+    "verify",
+)
 
 
 def page(name):

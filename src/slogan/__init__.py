@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from slogan.attacks.attack import Synthetic, attack
 from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
@@ -40,7 +41,9 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "Synthetic",
     "SyntheticRelease",
+    "attack",
     "evaluate",
     "generate",
     "inspect",

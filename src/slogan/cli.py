@@ -18,7 +18,7 @@ from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
-from slogan.options import Budgeting, Counting, Reading, Recording, Synthesis, Utility
+from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
@@ -34,10 +34,9 @@ app = App(
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
-for verb in (reviewing.verify, reviewing.evaluate, reviewing.ledger):
+for verb in (reviewing.verify, reviewing.evaluate, reviewing.audit, reviewing.ledger):
     app.command(verb)
 
-Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
 Force = Annotated[bool, Parameter(negative="", help="Replace an existing release.")]
 Seed = Annotated[
     int | None,

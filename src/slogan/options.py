@@ -19,6 +19,8 @@ from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, read
 
+Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
+
 
 @Parameter(name="*", group=Group("Reading the log"))
 @dataclass(frozen=True, kw_only=True)

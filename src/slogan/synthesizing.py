@@ -74,7 +74,7 @@ def synthesize(
         found = measure(hist, selected, spending, kinds.grouping(host.urls), rng=rng, stages=stages)
         found.account.require(budget)
         with stages.stage("synthesis"):
-            output = _synthetic(found, asked, hist.query[found.pairs], rng)
+            output = synthetic_output(found, asked, hist.query[found.pairs], rng)
             if not output.clicks:
                 raise _too_few(counted, spending)
             names = fresh_pseudonyms(output.users, host.id_kind(None), rng)
@@ -104,7 +104,9 @@ def synthesize(
         raise
 
 
-def _synthetic(found: Statistics, objective: Objective, query: Ints, rng: Randomness) -> Output:
+def synthetic_output(
+    found: Statistics, objective: Objective, query: Ints, rng: Randomness
+) -> Output:
     """Everything from here on is computed from private statistics."""
     counts = np.rint(np.maximum(found.counts.values, 0.0)).astype(np.int64)
     counts = objective.on_private_counts(counts, query)
