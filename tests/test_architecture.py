@@ -16,7 +16,7 @@ ROOMS = """
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
     synthesizing evaluation
-    vocabulary population generate audit attacks demo words options terminal reviewing cli
+    vocabulary population generate audit attacks demo words story options terminal reviewing cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))
