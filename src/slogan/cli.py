@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Group, Parameter
 from cyclopts.config import Env, Toml
 
-from slogan import __version__, reviewing, words
+from slogan import __version__, reviewing, surveying, words
 from slogan.demo import demo as run_demo
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
@@ -34,7 +34,14 @@ app = App(
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
-for verb in (reviewing.verify, reviewing.evaluate, reviewing.audit, reviewing.ledger):
+for verb in (
+    reviewing.verify,
+    reviewing.evaluate,
+    reviewing.audit,
+    reviewing.ledger,
+    surveying.frontier,
+    surveying.reproduce,
+):
     app.command(verb)
 
 Force = Annotated[bool, Parameter(negative="", help="Replace an existing release.")]

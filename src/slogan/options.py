@@ -114,6 +114,15 @@ class Utility:
 
 @Parameter(name="*", group=Group("Utility"))
 @dataclass(frozen=True, kw_only=True)
+class Trial(Utility):
+    """The same where many budgets are tried."""
+
+    time_limit: float = 10.0
+    "Seconds the solver may take for each problem."
+
+
+@Parameter(name="*", group=Group("Utility"))
+@dataclass(frozen=True, kw_only=True)
 class Synthesis:
     """What the synthetic log should keep."""
 
