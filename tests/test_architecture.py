@@ -18,7 +18,7 @@ ROOMS = """
     promise manifest report publication release synthetic capped_release inspection capped pipeline
     synthesizing evaluation dry_plans dry_runs frontier
     vocabulary population generate audit attacks demo reproduction reproducing
-    words options terminal reviewing surveying cli
+    words story options terminal reviewing surveying cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

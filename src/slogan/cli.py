@@ -20,6 +20,7 @@ from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
 from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
+from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
 from slogan.terminal import Json, show, watching
 
@@ -250,4 +251,4 @@ def demo(
     """
     with watching() as watch:
         told = run_demo(out, watcher=watch)
-    show(told, words.demo, json=json)
+    show(told, story, json=json)
