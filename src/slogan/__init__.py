@@ -6,6 +6,7 @@ from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
 from slogan.dp.ledger import Ledger
+from slogan.engines import Spark
 from slogan.errors import SloganError
 from slogan.evaluation import Evaluation, evaluate
 from slogan.generate import generate
@@ -40,6 +41,7 @@ __all__ = [
     "Release",
     "SearchLog",
     "SloganError",
+    "Spark",
     "SyntheticRelease",
     "evaluate",
     "generate",

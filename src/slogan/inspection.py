@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from slogan import engines
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.histogram import LogSize
 from slogan.searchlog import SearchLog, Source, read
+from slogan.stages import Watcher, silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +35,22 @@ class Inspection:
 
 
 def inspect(
-    log: SearchLog | Source, *, engine: str = "duckdb", memory_limit: str | None = None
+    log: SearchLog | Source,
+    *,
+    engine: str | Spark = "duckdb",
+    memory_limit: str | None = None,
+    watcher: Watcher = silent,
 ) -> Inspection:
-    """Count a log as the paper's Table 3 does."""
+    """Count a log as the paper's Table 3 does.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
+        memory_limit: What the engine may use, such as "4GB".
+        watcher: Told the stage and how far it is.
+    """
     source = log if isinstance(log, SearchLog) else read(log)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         counted = host.count(source)
         whole, shared = host.sizes()

@@ -152,12 +152,17 @@ def described(
 
 
 def released_file(folder: Path, manifest: Manifest) -> Path:
-    """The released log of a release folder; a name that leads elsewhere is not followed."""
+    """The released log, one file or a folder; a name that leads elsewhere is not followed."""
     name = manifest.log.file
     file = folder / "public" / Path(name).name
-    if name != file.name or file.is_symlink() or not file.is_file():
+    parts = list(file.iterdir()) if file.is_dir() else [file]
+    if name != file.name or not all(_is_plain(part) for part in parts) or file.is_symlink():
         raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
     return file
+
+
+def _is_plain(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
 
 
 def versions() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -41,15 +41,19 @@ class Reading:
     "utf-8 or latin-1."
     on_bad_row: Literal["error", "skip"] = "error"
     "Stop at a row that cannot be read, or leave it out and count it."
-    engine: str = "duckdb"
-    "Who counts."
+    engine: Annotated[str, Parameter(help=f"Who counts: {' or '.join(engines.names())}.")] = (
+        "duckdb"
+    )
     memory_limit: str | None = None
-    "What the engine may use before it spills to disk, such as 4GB."
+    "What DuckDB may use before it spills to disk, or the counts that Spark hands over: 4GB."
+    spark_master: str | None = None
+    "For spark: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
+    spark_conf: Annotated[
+        tuple[str, ...], Parameter(help="For spark: a setting as key=value; may be given again.")
+    ] = ()
 
     def log(self, files: list[str]) -> SearchLog:
         """The log meant by these options."""
-        if self.engine not in engines.names():
-            engines.load(self.engine)
         return read(
             list(files),
             format=self.format,
@@ -61,6 +65,37 @@ class Reading:
             encoding=self.encoding,
             on_bad_row=self.on_bad_row,
         )
+
+    @property
+    def detects(self) -> bool:
+        """Whether nothing is said of the log itself, so that a manifest may tell."""
+        engine = {"engine": "duckdb", "memory_limit": None, "spark_master": None, "spark_conf": ()}
+        return replace(self, **engine) == Reading()
+
+    def host(self) -> str | engines.Spark:
+        """Who counts, with the settings that belong to it."""
+        if self.engine not in engines.names():
+            engines.load(self.engine)
+        if self.engine == "spark":
+            return engines.Spark(
+                master=self.spark_master, conf=dict(map(_setting, self.spark_conf))
+            )
+        if self.spark_master is not None or self.spark_conf:
+            raise OptionError(
+                f"--spark-master and --spark-conf mean nothing for --engine {self.engine}",
+                hint="give --engine spark",
+            )
+        return self.engine
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not (key and mark):
+        raise OptionError(
+            "a setting of Spark is written as key=value",
+            hint="such as --spark-conf spark.driver.memory=4g",
+        )
+    return key, value
 
 
 @Parameter(name="*", group=Group("Privacy budget"))

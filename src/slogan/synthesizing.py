@@ -16,7 +16,7 @@ from slogan.dp.mixture import fit_mixture
 from slogan.dp.reach import heaviest, weight_needed
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread
 from slogan.dp.synthesis import deal, generator_of
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.errors import TooFewUsersError
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
@@ -38,7 +38,7 @@ def synthesize(
     taxonomy: str | Path | None = None,
     selector: str = selection.DEFAULT,
     seed: int | None = None,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> SyntheticRelease:
@@ -53,7 +53,7 @@ def synthesize(
         taxonomy: A public file of hosts and their categories.
         selector: A file of `dp/selection/`.
         seed: Makes a reproducible test run, which `verify` refuses.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
@@ -61,9 +61,9 @@ def synthesize(
     spending = spread(budget, association=kinds.looks)
     stages, rng = Stages(watcher), randomness(seed)
     select = selection.load(selector)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    source = log if isinstance(log, SearchLog) else read(log)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
-        source = log if isinstance(log, SearchLog) else read(log)
         with stages.stage("count"):
             counted = host.count(source, unique_pairs=True)
         hist = counted.hist
