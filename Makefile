@@ -31,11 +31,14 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)
 	$(BIN)/slogan demo
 
+# One Spark session serves all its tests, so they stay in one process.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "not long"
+	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -n 2
+	@if .ci/java; then $(PYTEST); else $(PYTEST) -m "not spark"; fi
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock

@@ -26,6 +26,7 @@ class Inspection:
         return {
             **asdict(self.whole),
             "shared": asdict(self.shared),
+            "histogram": self.counted.hist.digest(),
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
             "format": self.log.suffix.removeprefix("."),

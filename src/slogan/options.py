@@ -77,9 +77,8 @@ class Reading:
         if self.engine not in engines.names():
             engines.load(self.engine)
         if self.engine == "spark":
-            return engines.Spark(
-                master=self.spark_master, conf=dict(map(_setting, self.spark_conf))
-            )
+            conf = dict(_setting(text) for text in self.spark_conf)
+            return engines.Spark(master=self.spark_master, conf=conf)
         if self.spark_master is not None or self.spark_conf:
             raise OptionError(
                 f"--spark-master and --spark-conf mean nothing for --engine {self.engine}",

@@ -21,7 +21,8 @@ def known_pairs(session: SparkSession, mine: Numbered, theirs: Numbered) -> tupl
             session,
             """SELECT t.pair, coalesce(p.pair, -1), coalesce(q.query_number, -1)
                FROM {theirs} t LEFT JOIN {mine} p ON p.query = t.query AND p.url = t.url
-               LEFT JOIN (SELECT DISTINCT query, query_number FROM {mine}) q ON q.query = t.query""",
+               LEFT JOIN (SELECT DISTINCT query, query_number FROM {mine}) q
+                    ON q.query = t.query""",
             mine=mine.pairs,
             theirs=theirs.pairs,
         )
