@@ -58,17 +58,21 @@ def ended(processes):
 
 @contextmanager
 def cluster(folder):
-    """One master and two workers; gives the master's address and the workers."""
+    """One master and two workers; gives the master's address, the workers, and what adds one."""
     at = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     processes = [java(folder, "master", "master.Master", *at)]
     try:
         address = said(folder / "master", r"(spark://127\.0\.0\.1:\d+)", processes[0])
-        for i in (1, 2):
-            own = ("--cores", "1", "--memory", "600m")
-            processes.append(java(folder, f"worker-{i}", "worker.Worker", *at, *own, address))
+
+        def add(master):
+            name, own = f"worker-{len(processes)}", ("--cores", "1", "--memory", "600m")
+            processes.append(java(folder, name, "worker.Worker", *at, *own, master))
+
+        add(address)
+        add(address)
         for i in (1, 2):
             said(folder / f"worker-{i}", r"(Successfully registered)", processes[i])
-        yield address, processes[1:]
+        yield address, processes[1:3], add
     finally:
         ended(processes)
 

@@ -1,6 +1,7 @@
 """What someone without Java or pyspark is told."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,7 @@ ROOT = Path(__file__).parents[2]
 def bare(tmp_path):
     """An environment with a few tools, and no Java among them."""
     for tool in ("sh", "id", "sed", "cat"):
-        (tmp_path / tool).symlink_to(
-            f"/bin/{tool}" if tool in ("sh", "cat", "sed") else "/usr/bin/id"
-        )
+        (tmp_path / tool).symlink_to(shutil.which(tool))
     kept = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "PYSPARK_GATEWAY_PORT")}
     return {**kept, "PATH": str(tmp_path), "NO_COLOR": "1"}
 
