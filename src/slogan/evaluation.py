@@ -109,7 +109,7 @@ def evaluate(
     if samples < 1:
         raise OptionError(f"{samples} samples are not possible", hint="give --samples 1 or more")
     released = _released(release)
-    source = log if isinstance(log, SearchLog) else _original(log, released.manifest)
+    source = log if isinstance(log, SearchLog) else _original(log, released.manifest, engine)
     supports = _supports(min_support, released.manifest)
     stages = Stages(watcher)
     host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
@@ -248,15 +248,16 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     return table if table.is_file() else "others"
 
 
-def _original(log: Source, manifest: Manifest | None) -> SearchLog:
+def _original(log: Source, manifest: Manifest | None, engine: str | Spark) -> SearchLog:
     if manifest is None:
-        return read(log)
+        return engines.described(log, engine)
     told = manifest.parameters
     return described(
         log,
         manifest,
         encoding=str(told.get("encoding", "utf-8")),
         on_bad_row=str(told.get("on_bad_row", "error")),
+        engine=engine,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from slogan import engines
 from slogan.engines import Counted, Spark
 from slogan.histogram import LogSize
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.stages import Watcher, silent
 
 
@@ -30,7 +30,7 @@ class Inspection:
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
             "format": self.log.suffix.removeprefix("."),
-            "files": len(self.log.files),
+            "files": len(self.log.files) + len(self.log.addresses),
             "columns": asdict(self.log.columns),
         }
 
@@ -50,7 +50,7 @@ def inspect(
         memory_limit: What the engine may use, such as "4GB".
         watcher: Told the stage and how far it is.
     """
-    source = log if isinstance(log, SearchLog) else read(log)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
     host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         counted = host.count(source)

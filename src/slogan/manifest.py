@@ -12,8 +12,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from slogan import engines
 from slogan.errors import LogNotFoundError
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 
 MANIFEST_VERSION = 1
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
@@ -134,12 +135,18 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
 
 
 def described(
-    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
+    source: Source,
+    manifest: Manifest,
+    *,
+    encoding: str = "utf-8",
+    on_bad_row: str = "error",
+    engine: str | engines.Spark = "duckdb",
 ) -> SearchLog:
     """A log with the format and columns that the manifest names."""
     told = manifest.log
-    return read(
+    return engines.described(
         source,
+        engine,
         format=told.format,
         user=told.user,
         query=told.query,

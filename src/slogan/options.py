@@ -17,7 +17,7 @@ from slogan.errors import OptionError
 from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
-from slogan.searchlog import SearchLog, read
+from slogan.searchlog import SearchLog
 
 
 @Parameter(name="*", group=Group("Reading the log"))
@@ -54,8 +54,9 @@ class Reading:
 
     def log(self, files: list[str]) -> SearchLog:
         """The log meant by these options."""
-        return read(
+        return engines.described(
             list(files),
+            self.host(),
             format=self.format,
             user=self.user,
             query=self.query,

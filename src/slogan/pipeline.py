@@ -21,7 +21,7 @@ from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import randomness
 from slogan.release import Release
 from slogan.sampling import sample_users
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
 from slogan.stages import Stages, Watcher, silent
 
@@ -66,7 +66,7 @@ def sanitize(
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
     asked, mode = objective or OutputSize(), counts or Exact()
-    source = log if isinstance(log, SearchLog) else read(log)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
     stages = Stages(watcher)
     host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:

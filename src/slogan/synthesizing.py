@@ -24,7 +24,7 @@ from slogan.privacy import PrivacyBudget
 from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import Randomness, randomness
 from slogan.sampling import Output
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.stages import Stages, Watcher, silent
 from slogan.synthetic import SyntheticRelease
 
@@ -61,7 +61,7 @@ def synthesize(
     spending = spread(budget, association=kinds.looks)
     stages, rng = Stages(watcher), randomness(seed)
     select = selection.load(selector)
-    source = log if isinstance(log, SearchLog) else read(log)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
     host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         with stages.stage("count"):

@@ -119,6 +119,7 @@ def count_input(
                 manifest,
                 encoding=str(told.get("encoding", "utf-8")),
                 on_bad_row=str(told.get("on_bad_row", "error")),
+                engine=engine,
             )
         )
     except LogNotFoundError:

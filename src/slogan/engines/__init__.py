@@ -16,7 +16,7 @@ from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
 from slogan.sampling import Output
-from slogan.searchlog import SearchLog
+from slogan.searchlog import SearchLog, Source, read
 from slogan.stages import Watcher, silent
 
 Whose = Literal["same", "others"] | Path
@@ -156,6 +156,17 @@ def start(
     settings = settings_of(engine, log)
     name = str(engine) if settings is None else "spark"
     return load(name)(memory_limit=memory_limit, spark=settings, watcher=watcher)
+
+
+def described(source: Source, engine: str | Spark, **options: Any) -> SearchLog:
+    """What `read()` makes of a log, with Spark's help if that is who will count it."""
+
+    def peek(addresses: tuple[str, ...], kind: str, encoding: str) -> tuple[str, ...]:
+        names = import_module(load("spark").__module__).column_names
+        return names(Spark() if isinstance(engine, str) else engine, addresses, kind, encoding)
+
+    on_spark = isinstance(engine, Spark) or engine == "spark"
+    return read(source, peek=peek if on_spark else None, **options)
 
 
 def settings_of(engine: str | Spark, log: SearchLog) -> Spark | None:

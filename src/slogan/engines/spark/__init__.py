@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from slogan.arrays import Ints
 from slogan.engines import Counted, Spark, Whose
 from slogan.engines._beside import none_beside, with_numbers_of
-from slogan.engines.spark import writing
+from slogan.engines.spark import reading, writing
 from slogan.engines.spark.beside import known_pairs, known_users
 from slogan.engines.spark.counting import Numbered, added_up, check, number
 from slogan.engines.spark.reading import address, rows, typed_table
@@ -246,6 +246,21 @@ def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
     finally:
         ours.end()
     return added, schema
+
+
+def column_names(
+    spark: Spark, addresses: tuple[str, ...], kind: str, encoding: str
+) -> tuple[str, ...]:
+    """The columns of a log at these addresses; see `slogan.engines.described`."""
+    ours = opened(spark)
+    try:
+        with discreet(
+            "Spark cannot read what is at that address",
+            "check the address, and that Spark has what its scheme needs: --spark-conf",
+        ):
+            return reading.column_names(ours.session, addresses, kind, encoding)
+    finally:
+        ours.end()
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StructType
 
+from slogan.detection import split_fields
 from slogan.engines.spark.sql import quoted, run
-from slogan.errors import LogFormatError, OptionError
+from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.rows import MOST_CLICKS, NO_CLICK
 from slogan.searchlog import SearchLog
 
@@ -16,6 +18,7 @@ HEADER = "header"
 """The reason not to count a line that is the header: one in each file, and a bad row beyond."""
 NOT_UTF8 = "not UTF-8"
 
+_MARK = "\ufeff"  # of byte order, at the beginning of a file
 _BYTES = "ISO-8859-1"  # one character a byte, so nothing is lost or repaired
 # Java takes 1d and a trailing control character for numbers, and 1_000 for none.
 _NUMBER = {
@@ -44,12 +47,25 @@ def rows(session: SparkSession, log: SearchLog) -> DataFrame:
 
 
 def paths(log: SearchLog) -> list[str]:
-    """The files for Spark, which takes every name as a pattern."""
-    return [address(file) for file in log.files]
+    """Where Spark finds the log."""
+    return [*log.addresses, *(address(file) for file in log.files)]
+
+
+def column_names(
+    session: SparkSession, addresses: tuple[str, ...], kind: str, encoding: str
+) -> tuple[str, ...]:
+    """The columns of a log at these addresses."""
+    if kind == "parquet":
+        return tuple(session.read.parquet(*addresses).columns)
+    first = lines(session, list(addresses), encoding).filter("beginning").head()
+    if first is None:
+        raise EmptyLogError("there is nothing at that address", hint="check the address")
+    line = str(first["line"]).removeprefix(_MARK)
+    return tuple(json.loads(line)) if kind == "jsonl" else split_fields(line, kind)
 
 
 def address(file: Path) -> str:
-    """A local file for Spark."""
+    """A local file for Spark, which takes every name as a pattern."""
     escaped = "".join(f"\\{c}" if c in "*?[]{}\\" else c for c in str(file.absolute()))
     return f"file://{escaped}"
 
@@ -98,17 +114,18 @@ def _require_text(schema: StructType, log: SearchLog) -> None:
             )
 
 
-def lines(session: SparkSession, log: SearchLog) -> DataFrame:
-    """The lines of text files that are not blank, decoded: line and file."""
-    text = "value" if log.encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
+def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
+    """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
+    text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
     return run(
         session,
-        f"""SELECT line, file FROM (
-                SELECT IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line, file
-                FROM (SELECT {text} AS text, file FROM {{read}}))
+        f"""SELECT line, file, beginning FROM (
+                SELECT IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line,
+                       file, beginning
+                FROM (SELECT {text} AS text, file, beginning FROM {{read}}))
             WHERE line <> ''""",
-        read=session.read.text(paths(log), lineSep="\n").selectExpr(
-            "value", "_metadata.file_name AS file"
+        read=session.read.text(places, lineSep="\n").selectExpr(
+            "value", "_metadata.file_name AS file", "_metadata.file_block_start = 0 AS beginning"
         ),
     )
 
@@ -125,11 +142,11 @@ def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
             FROM (SELECT line, file, split({_unmarked(log)}, :tab, -1) AS c FROM {{lines}})""",
         {
             "tab": "\t",
-            "mark": "\ufeff",
+            "mark": _MARK,
             "header": "\t".join(names) if log.header else "",
             **_numbers(columns.count),
         },
-        lines=lines(session, log),
+        lines=lines(session, paths(log), log.encoding),
     )
 
 
@@ -154,12 +171,12 @@ def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
             FROM (SELECT line, file, try_parse_json(concat('[', line, ']')) AS v
                   FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{lines}}))""",
         {
-            "mark": "\ufeff",
+            "mark": _MARK,
             "blank": " \t",
             **{role: _json_path(name) for role, name in roles.items()},
             **_numbers(columns.count),
         },
-        lines=lines(session, log),
+        lines=lines(session, paths(log), log.encoding),
     )
 
 
@@ -221,6 +238,3 @@ def _roles(log: SearchLog, place: dict[str, str]) -> str:
 
 def _numbers(count: str | None) -> dict[str, str]:
     return {} if count is None else _NUMBER
-
-
-__all__ = ["HEADER", "address", "lines", "paths", "rows", "typed_table"]

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slogan.detection import first_line
 from slogan.engines._writing import kind_of_type
-from slogan.engines.spark.reading import address, typed_table
+from slogan.engines.spark.reading import address, lines, paths, typed_table
 from slogan.engines.spark.sql import one, quoted, run
 from slogan.pseudonyms import IdKind
 from slogan.searchlog import SearchLog
@@ -39,10 +39,16 @@ def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
         return {f.name: f.dataType.simpleString() for f in typed_table(session, log).schema.fields}
     types = dict.fromkeys(log.columns.names, "string")
     if log.format == "jsonl":
-        first = json.loads(first_line(log.files[0], log.compression, log.encoding))
+        first = json.loads(_first_line(session, log))
         numbers = {k for k, v in first.items() if type(v) in (int, float)}
         types.update(dict.fromkeys(numbers & types.keys(), "json"))
     return types
+
+
+def _first_line(session: SparkSession, log: SearchLog) -> str:
+    if log.files:
+        return first_line(log.files[0], log.compression, log.encoding)
+    return str(lines(session, paths(log), log.encoding).filter("beginning").head()["line"])  # pyright: ignore[reportOptionalSubscript]
 
 
 def kind_of_ids(spark_type: str) -> IdKind | None:
