@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
@@ -188,17 +190,20 @@ class SparkEngine:
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         with _writing():
+            users, parts = writing.placed(
+                self._session, self._asked, output, self._shown(output, pseudonyms)
+            )
             released = run(
                 self._session,
-                """SELECT m.shown, p.query, p.url, o.clicks FROM {output} o
-                   JOIN {pairs} p ON p.pair = o.pair JOIN {shown} m ON m.user = o.user""",
+                """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
+                   JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
                 output=frame_of(
                     self._session, user=output.user, pair=output.pair, clicks=output.count
                 ),
                 pairs=self._numbers.pairs,
-                shown=self._shown(output, pseudonyms),
+                users=users,
             )
-            writing.write_log(self._session, self._asked, self._types, released, target)
+            writing.write_log(self._session, self._asked, self._types, released, parts, target)
 
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         with _writing():
@@ -228,7 +233,8 @@ class SparkEngine:
             kept += [self._numbered.pairs, self._numbered.users]
         for frame in kept:
             if frame is not None:
-                frame.unpersist()
+                with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
+                    frame.unpersist()
         self._added = self._numbered = None
         self._opened.end()
         self._opened = replace(self._opened, end=_nothing)

@@ -31,6 +31,8 @@ _QUIET = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.maxResultSize": "0",  # what comes to the driver is weighed before it comes
 }
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit runs us: Java is there, and so are the master and its settings."""
 _ON_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -81,7 +83,7 @@ def _started(settings: Spark) -> Opened:
     _require_java()
     folder = Path(tempfile.mkdtemp(prefix="slogan-"))  # mode 0700: what is spilled is of the log
     conf = SparkConf()
-    master = settings.master or conf.get("spark.master", "local[*]") or "local[*]"
+    master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
     chosen = {
         **_QUIET,
         **(_ON_LOOPBACK if master.startswith("local") else {}),
@@ -90,7 +92,9 @@ def _started(settings: Spark) -> Opened:
         "spark.app.name": "slogan",
         **settings.conf,
     }
-    conf.setMaster(master).setAll(list(chosen.items()))
+    conf.setAll(list(chosen.items()))
+    if master:
+        conf.setMaster(master)
     try:
         # What the Java process says goes nowhere: it might quote the log.
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -99,7 +103,7 @@ def _started(settings: Spark) -> Opened:
     except (PySparkException, Py4JError) as cause:
         shutil.rmtree(folder, ignore_errors=True)
         raise EngineError(
-            f"Spark does not start on {master}",
+            f"Spark does not start{' on ' if master else ''}{master}",
             hint=f"check --spark-master and --spark-conf; {_INSTALL_JAVA}",
         ) from cause
     return Opened(session, partial(_end, session, folder))
@@ -111,7 +115,7 @@ def _end(session: SparkSession, folder: Path) -> None:
 
 
 def _require_java() -> None:
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit runs us, and Java with us
+    if _SUBMITTED in os.environ:
         return
     home = os.environ.get("JAVA_HOME")
     if shutil.which(f"{home}/bin/java" if home else "java") is None:

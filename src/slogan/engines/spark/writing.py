@@ -9,17 +9,28 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.detection import first_line
 from slogan.engines._writing import kind_of_type
 from slogan.engines.spark.reading import address, lines, paths, typed_table
-from slogan.engines.spark.sql import one, quoted, run
+from slogan.engines.spark.sql import frame_of, ints, one, quoted, run
 from slogan.pseudonyms import IdKind
+from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 
-_ROWS_OF = 1 << 33
-"""Spark's running numbers begin anew in each task, at multiples of this."""
+ROWS_PER_PART = 1_000_000
+"""Rows after which another file is begun; a user's rows stay together."""
+_MOST_TASKS = 1_000
+_ORDER = {
+    "slogan_part": "part",
+    "slogan_place": "place",
+    "slogan_query": "query",
+    "slogan_url": "url",
+}
+"""What rows are sorted by, under names that no column of a log should have."""
+_KEYS = ", ".join(f"{place} AS {name}" for name, place in _ORDER.items())
 _TYPES = {
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
@@ -30,7 +41,6 @@ _TYPES = {
     "string": "VARCHAR",
     "json": "JSON",
 }
-_ORDER = "try_cast(shown AS DECIMAL(38)) NULLS LAST, shown, query, url"
 
 
 def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
@@ -69,27 +79,67 @@ def kind_of_shown(session: SparkSession, shown: DataFrame) -> IdKind:
     return IdKind(type="text" if others else "integer")
 
 
+def placed(
+    session: SparkSession, log: SearchLog, output: Output, shown: DataFrame
+) -> tuple[DataFrame, int]:
+    """The shown users with their place in the order of names and the part they are written to.
+
+    Returns user, shown, place, part, and how many parts there are. Where parts end is a function of
+    what is released, not of how Spark divides its work, which depends on the whole log.
+    """
+    order = "try_cast(shown AS DECIMAL(38)) NULLS LAST, shown"
+    user, place = ints(
+        run(
+            session,
+            f"SELECT user, row_number() OVER (ORDER BY {order}) FROM {{shown}}",
+            shown=shown,
+        )
+    )
+    user = user[np.argsort(place)]
+    numbers, owner = np.unique(output.user, return_inverse=True)
+    rows = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(rows, owner, output.count if log.counts_events else 1)
+    rows = rows[np.searchsorted(numbers, user)]
+    part = np.unique((np.cumsum(rows) - rows) // ROWS_PER_PART, return_inverse=True)[1]
+    places = frame_of(session, user=user, place=np.arange(len(user)), part=part)
+    named = run(
+        session,
+        "SELECT p.user, s.shown, p.place, p.part FROM {places} p JOIN {shown} s ON s.user = p.user",
+        places=places,
+        shown=shown,
+    )
+    return named, int(part.max(initial=0)) + 1
+
+
 def write_log(
-    session: SparkSession, log: SearchLog, types: dict[str, str], released: DataFrame, target: Path
+    session: SparkSession,
+    log: SearchLog,
+    types: dict[str, str],
+    released: DataFrame,
+    parts: int,
+    target: Path,
 ) -> None:
-    """Write rows of shown, query, url, clicks, sorted by shown user, query and url."""
+    """Write rows of part, place, shown, query, url, clicks as a folder of that many files."""
     if log.counts_events:
         # A log of events gets one row per click back.
         released = run(
             session,
-            "SELECT shown, query, url, clicks FROM {r} LATERAL VIEW explode(sequence(1, clicks))",
+            """SELECT part, place, shown, query, url, clicks FROM {r}
+               LATERAL VIEW explode(sequence(1, clicks))""",
             r=released,
         )
     if log.format == "parquet":
         columns = ", ".join(
             f"{_cast(place, types[name])} AS {quoted(name)}" for name, place in _places(log).items()
         )
-        ordered = run(session, f"SELECT {columns} FROM {{r}} ORDER BY {_ORDER}", r=released)
-        write_parts(ordered, target, format="parquet", compression="zstd", suffix=log.suffix)
+        rows = run(session, f"SELECT {_KEYS}, {columns} FROM {{r}}", r=released)
+        _write_parts(rows, parts, target, "parquet", "zstd", log.suffix)
         return
     packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
-    text = _lines(session, log, types, released)
-    write_parts(text, target, format="text", compression=packing, suffix=log.suffix)
+    rows = _lines(session, log, types, released)
+    if log.header and log.format in ("tsv", "csv"):
+        rows = rows.union(_headers(session, log, parts))
+    _write_parts(rows, parts, target, "text", packing, log.suffix)
 
 
 def _places(log: SearchLog) -> dict[str, str]:
@@ -111,65 +161,59 @@ def _cast(place: str, spark_type: str) -> str:
     )
 
 
+def _headers(session: SparkSession, log: SearchLog, parts: int) -> DataFrame:
+    """The header before everything else in each part."""
+    names = log.columns.names
+    header = "\t".join(names) if log.format == "tsv" else ",".join(map(_csv_field, names))
+    return run(
+        session,
+        "SELECT part, -1L, '', '', :header FROM {parts}",
+        {"header": header},
+        parts=frame_of(session, part=np.arange(parts)),
+    )
+
+
+def _csv_field(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if {*text} & {*'",\r\n'} else text
+
+
 def _lines(
     session: SparkSession, log: SearchLog, types: dict[str, str], released: DataFrame
 ) -> DataFrame:
-    """The released rows as lines in their order, each task's first with the header before it."""
+    """The released rows as lines."""
     places = _places(log)
-    headers = {"tsv": "\t".join, "csv": _csv_line}
-    line = {"tsv": _tsv_text, "csv": _csv_text}.get(log.format)
-    if line is not None:
-        ordered = run(
-            session,
-            f"SELECT {line(places)} AS line FROM {{r}} ORDER BY {_ORDER}",
-            {"tab": "\t", "special": '[",\r\n]'},
-            r=released,
+    if log.format == "jsonl":
+        fields = ", ".join(
+            f":key{i}, {_json_value(session, place, types[name], released)}"
+            for i, (name, place) in enumerate(places.items())
         )
-        if not log.header:
-            return ordered
-        return run(
-            session,
-            f"""SELECT IF(monotonically_increasing_id() % {_ROWS_OF} = 0,
-                          concat(:header, chr(10), line), line) AS line FROM {{ordered}}""",
-            {"header": headers[log.format](log.columns.names)},
-            ordered=ordered,
-        )
-    fields = ", ".join(
-        f":key{i}, {_json_value(session, place, types[name], released)}"
-        for i, (name, place) in enumerate(places.items())
-    )
+        line = f"to_json(named_struct({fields}), map('ignoreNullFields', 'false'))"
+    else:
+        value = _text if log.format == "tsv" else _csv_text
+        line = f"concat_ws(:between, {', '.join(map(value, places.values()))})"
     return run(
         session,
-        f"""SELECT to_json(named_struct({fields}), map('ignoreNullFields', 'false')) AS line
-            FROM {{r}} ORDER BY {_ORDER}""",
-        {f"key{i}": name for i, name in enumerate(places)},
+        f"SELECT {_KEYS}, {line} AS line FROM {{r}}",
+        {
+            "between": "\t" if log.format == "tsv" else ",",
+            "special": '[",\r\n]',
+            **{f"key{i}": name for i, name in enumerate(places)},
+        },
         r=released,
     )
 
 
-def _tsv_text(places: dict[str, str]) -> str:
-    return "concat_ws(:tab, " + ", ".join(f"coalesce({p}, '')" for p in places.values()) + ")"
+def _text(place: str) -> str:
+    return f"coalesce(CAST({place} AS STRING), '')"
 
 
-def _csv_text(places: dict[str, str]) -> str:
-    values = ", ".join(
-        f"""IF(regexp_like(coalesce({p}, ''), :special),
-               concat('"', replace({p}, '"', '""'), '"'), coalesce({p}, ''))"""
-        for p in places.values()
-    )
-    return f"concat_ws(',', {values})"
-
-
-def _csv_line(names: tuple[str, ...]) -> str:
-    return ",".join(
-        '"' + name.replace('"', '""') + '"' if {*name} & {*'",\r\n'} else name for name in names
-    )
+def _csv_text(place: str) -> str:
+    text = _text(place)
+    return f"""IF(regexp_like({text}, :special), concat('"', replace({text}, '"', '""'), '"'), {text})"""
 
 
 def _json_value(session: SparkSession, place: str, kind: str, released: DataFrame) -> str:
-    if place == "NULL":
-        return "CAST(NULL AS STRING)"
-    if kind != "json":
+    if place == "NULL" or kind != "json":
         return f"CAST({place} AS STRING)"
     # A number in JSON stays one if all that is released in its column are whole numbers.
     (other,) = one(
@@ -178,33 +222,41 @@ def _json_value(session: SparkSession, place: str, kind: str, released: DataFram
     return f"CAST({place} AS {'STRING' if other else 'BIGINT'})"
 
 
-def write_parts(
-    frame: DataFrame, target: Path, *, format: str, compression: str, suffix: str
+def _write_parts(
+    rows: DataFrame, parts: int, target: Path, format: str, compression: str, suffix: str
 ) -> None:
-    """Write a frame as a folder of files that have nothing of Spark's beside them."""
+    """Write each part as one file, in order, with nothing of Spark's beside it."""
+    keys = [*_ORDER]
+    ordered = rows.repartition(min(parts, _MOST_TASKS), keys[0]).sortWithinPartitions(*keys)
+    written = _written(ordered.drop(*keys[1:]), target, format, compression, by=keys[0])
     target.mkdir()
-    for i, part in enumerate(_written(frame, target, format, compression)):
-        part.rename(target / f"part-{i:05}{suffix}")
-    _clear(target)
+    for i, file in enumerate(written):
+        file.rename(target / f"part-{i:05}{suffix}")
+    shutil.rmtree(_staging(target))
 
 
 def write_table(frame: DataFrame, target: Path) -> None:
     """Write a frame as one Parquet file."""
-    (part,) = _written(frame.coalesce(1), target, "parquet", "zstd")
-    part.rename(target)
-    _clear(target)
+    (file,) = _written(frame.coalesce(1), target, "parquet", "zstd")
+    file.rename(target)
+    shutil.rmtree(_staging(target))
 
 
-def _written(frame: DataFrame, target: Path, format: str, compression: str) -> list[Path]:
+def _written(
+    frame: DataFrame, target: Path, format: str, compression: str, *, by: str | None = None
+) -> list[Path]:
     """The files that Spark wrote, in order, in a folder beside the target."""
     writer = frame.write.format(format).option("compression", compression)
+    if by is not None:
+        writer = writer.partitionBy(by)
     writer.option("maxRecordsPerFile", 0).save(address(_staging(target)))
-    return [p for p in sorted(_staging(target).glob("part-*")) if p.stat().st_size]
+    return sorted(_staging(target).rglob("part-*"), key=_number_of_part)
+
+
+def _number_of_part(file: Path) -> tuple[int, str]:
+    number = file.parent.name.partition("=")[2]
+    return int(number or 0), file.name
 
 
 def _staging(target: Path) -> Path:
     return target.with_name(f".{target.name}.spark")
-
-
-def _clear(target: Path) -> None:
-    shutil.rmtree(_staging(target))
