@@ -23,14 +23,9 @@ from slogan.searchlog import SearchLog
 ROWS_PER_PART = 1_000_000
 """Rows after which another file is begun; a user's rows stay together."""
 _MOST_TASKS = 1_000
-_ORDER = {
-    "slogan_part": "part",
-    "slogan_place": "place",
-    "slogan_query": "query",
-    "slogan_url": "url",
-}
+_ORDER = tuple(f"slogan_{key}" for key in ("part", "place", "query", "url"))
 """What rows are sorted by, under names that no column of a log should have."""
-_KEYS = ", ".join(f"{place} AS {name}" for name, place in _ORDER.items())
+_KEYS = "part AS slogan_part, place AS slogan_place, query AS slogan_query, url AS slogan_url"
 _TYPES = {
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
@@ -87,11 +82,11 @@ def placed(
     Returns user, shown, place, part, and how many parts there are. Where parts end is a function of
     what is released, not of how Spark divides its work, which depends on the whole log.
     """
-    order = "try_cast(shown AS DECIMAL(38)) NULLS LAST, shown"
     user, place = ints(
         run(
             session,
-            f"SELECT user, row_number() OVER (ORDER BY {order}) FROM {{shown}}",
+            """SELECT `user`, row_number() OVER (
+                   ORDER BY try_cast(shown AS DECIMAL(38)) NULLS LAST, shown) FROM {shown}""",
             shown=shown,
         )
     )
@@ -108,7 +103,7 @@ def placed(
         places=places,
         shown=shown,
     )
-    return named, int(part.max(initial=0)) + 1
+    return named, int(part.max(initial=-1)) + 1
 
 
 def write_log(
@@ -138,7 +133,7 @@ def write_log(
     packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
     rows = _lines(session, log, types, released)
     if log.header and log.format in ("tsv", "csv"):
-        rows = rows.union(_headers(session, log, parts))
+        rows = rows.union(_headers(session, log, max(parts, 1)))
     _write_parts(rows, parts, target, "text", packing, log.suffix)
 
 
@@ -209,7 +204,8 @@ def _text(place: str) -> str:
 
 def _csv_text(place: str) -> str:
     text = _text(place)
-    return f"""IF(regexp_like({text}, :special), concat('"', replace({text}, '"', '""'), '"'), {text})"""
+    doubled = f"""concat('"', replace({text}, '"', '""'), '"')"""
+    return f"IF(regexp_like({text}, :special), {doubled}, {text})"
 
 
 def _json_value(session: SparkSession, place: str, kind: str, released: DataFrame) -> str:
@@ -226,9 +222,11 @@ def _write_parts(
     rows: DataFrame, parts: int, target: Path, format: str, compression: str, suffix: str
 ) -> None:
     """Write each part as one file, in order, with nothing of Spark's beside it."""
-    keys = [*_ORDER]
-    ordered = rows.repartition(min(parts, _MOST_TASKS), keys[0]).sortWithinPartitions(*keys)
-    written = _written(ordered.drop(*keys[1:]), target, format, compression, by=keys[0])
+    if parts:
+        ordered = rows.repartition(min(parts, _MOST_TASKS), _ORDER[0]).sortWithinPartitions(*_ORDER)
+        written = _written(ordered.drop(*_ORDER[1:]), target, format, compression, by=_ORDER[0])
+    else:  # nothing is released: one file without rows
+        written = _written(rows.drop(*_ORDER).coalesce(1), target, format, compression)
     target.mkdir()
     for i, file in enumerate(written):
         file.rename(target / f"part-{i:05}{suffix}")
