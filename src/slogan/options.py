@@ -49,7 +49,12 @@ class Reading:
     spark_master: str | None = None
     "For spark: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
     spark_conf: Annotated[
-        tuple[str, ...], Parameter(help="For spark: a setting as key=value; may be given again.")
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="For spark: a setting as key=value; may be given again.",
+        ),
     ] = ()
 
     def log(self, files: list[str]) -> SearchLog:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import slogan
 from slogan import engines, errors
+from slogan.detection import open_bytes
 from slogan.searchlog import read
 from strategies import nasty_text
 
@@ -166,8 +167,10 @@ def released_rows(folder):
     parts = sorted(log.iterdir()) if log.is_dir() else [log]
     if told["format"] == "parquet":
         return [row for p in parts for row in duckdb.read_parquet(str(p)).fetchall()]
-    unpack = {".gz": gzip.decompress, ".zst": zstandard.decompress, "": bytes}[told["compression"]]
-    texts = [unpack(p.read_bytes()).decode().splitlines() for p in parts]
+    texts = []
+    for part in parts:
+        with open_bytes(part, told["compression"]) as data:
+            texts.append(data.read().decode().splitlines())
     skip = int(told["header"] and told["format"] != "jsonl")
     return texts[0][:skip] + [line for lines in texts for line in lines[skip:]]
 

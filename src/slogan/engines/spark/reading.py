@@ -92,14 +92,16 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
     _require_text(table.schema, log)
     count = "1" if columns.count is None else quoted(columns.count)
     file = "'the table'" if log.table is not None else "_metadata.file_name"
+    named = table.selectExpr("*", f"{file} AS slogan_file")
     return run(
         session,
         f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
                    CAST({quoted(columns.query)} AS STRING) AS query,
                    CAST({quoted(columns.url)} AS STRING) AS url,
-                   try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why, {file} AS file
-            FROM {{table}}""",
-        table=table,
+                   try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
+                   slogan_file AS file
+            FROM {{named}}""",
+        named=named,
     )
 
 

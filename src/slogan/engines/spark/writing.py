@@ -119,8 +119,7 @@ def write_log(
         # A log of events gets one row per click back.
         released = run(
             session,
-            """SELECT part, place, shown, query, url, clicks FROM {r}
-               LATERAL VIEW explode(sequence(1, clicks))""",
+            "SELECT *, explode(sequence(1L, clicks)) AS nth FROM {r}",
             r=released,
         )
     if log.format == "parquet":
