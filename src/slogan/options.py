@@ -75,8 +75,8 @@ class Reading:
     @property
     def detects(self) -> bool:
         """Whether nothing is said of the log itself, so that a manifest may tell."""
-        engine = {"engine": "duckdb", "memory_limit": None, "spark_master": None, "spark_conf": ()}
-        return replace(self, **engine) == Reading()
+        of_log = replace(self, engine="duckdb", memory_limit=None, spark_master=None, spark_conf=())
+        return of_log == Reading()
 
     def host(self) -> str | engines.Spark:
         """Who counts, with the settings that belong to it."""

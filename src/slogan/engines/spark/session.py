@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -98,7 +99,7 @@ def _started(settings: Spark) -> Opened:
     try:
         # What the Java process says goes nowhere: it might quote the log.
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        gateway = SparkContext._gateway or launch_gateway(conf, quiet)  # noqa: SLF001  pyright: ignore[reportPrivateUsage]
+        gateway: Any = SparkContext._gateway or launch_gateway(conf, quiet)  # noqa: SLF001  pyright: ignore[reportPrivateUsage]
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as cause:
         shutil.rmtree(folder, ignore_errors=True)

@@ -32,7 +32,7 @@ def quoted(name: str) -> str:
 def ints(frame: DataFrame) -> list[Ints]:
     """The columns of a frame of integers, brought to the driver."""
     with _unsurprised():
-        table = frame.toArrow()
+        table: Any = frame.toArrow()
     return [np.ascontiguousarray(c.to_numpy(), dtype=np.int64) for c in table.columns]
 
 
@@ -43,8 +43,9 @@ def one(frame: DataFrame) -> list[int]:
 
 def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
     """A frame of columns that the driver has."""
+    table: Any = pa.table(columns)
     with _unsurprised():
-        return session.createDataFrame(pa.table(columns))
+        return session.createDataFrame(table)
 
 
 @contextmanager
