@@ -3,14 +3,16 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate \
   --no-header --quiet
 
-.PHONY: help setup demo test test-all bench docs lint format lock clean
+.PHONY: help setup demo browser test test-all bench docs lint format lock clean
 
 help:
 	@echo "make setup     virtual environment with the locked dependencies"
 	@echo "make demo      generate a log, attack it, sanitize it, attack it again"
+	@echo "make browser   Chromium for the tests of the reports, where it is missing"
 	@echo "make test      the test suite"
 	@echo "make test-all  the test suite with the long statistics"
 	@echo "make bench     timings and quality, beside the peers"
@@ -26,18 +28,27 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m slogan.solvers.packing
+	$(BIN)/python -m slogan.dp.selection.pooled
 	@touch $(READY)
 
 demo: $(READY)
 	$(BIN)/slogan demo
 
+# Nothing is fetched where there is a browser; where none can be installed, tests/browser fails.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	  || { echo "no Chromium here: installing it for the tests of the reports"; \
+	    $(AS_ROOT) apt-get update --quiet && $(AS_ROOT) apt-get install --yes --quiet chromium; } \
+	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
+	    "install it yourself (apt-get install chromium) and try again" >&2
+
 # One Spark session serves all its tests, so they stay in one process.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test: $(READY)
+test: $(READY) browser
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
-test-all: $(READY)
+test-all: $(READY) browser
 	@if .ci/java; then $(PYTEST); else $(PYTEST) -m "not spark"; fi
 
 bench: $(READY)

@@ -15,9 +15,8 @@ from slogan import engines, objectives
 from slogan.constraints import PrivacyConstraints, privacy_constraints
 from slogan.histogram import PairHistogram
 from slogan.objectives import Largest
-from slogan.plan import Plan
 from slogan.privacy import PrivacyBudget
-from slogan.program import Program, SupportTargets
+from slogan.program import Program
 from slogan.solvers._highs import Model, model
 
 USERS = 2_500
@@ -106,46 +105,3 @@ def _start(program: Program, asked: Model, kept: np.ndarray) -> np.ndarray:
     # The last 2·extra rows are x − y ≤ ideal and x + y ≥ ideal, one pair of them for each distance.
     above = asked.rows[-2 * extra : -extra, : asked.pairs] @ x
     return np.concatenate([x, np.abs(above - asked.row_upper[-2 * extra : -extra])])
-
-
-def save_program(program: Program, case: Case, path: Path) -> None:
-    """What slogan's own solvers are given: the histogram, the budget, and F-UMP's targets."""
-    hist = program.constraints.hist
-    targets = {}
-    if program.targets is not None:
-        names = ("frequent", "support", "output_size", "start")
-        targets = {name: getattr(program.targets, name) for name in names}
-    np.savez(
-        path,
-        **{name: getattr(hist, name) for name in ("user", "pair", "count", "query")},
-        users=hist.users,
-        case=[case.objective, case.exp_epsilon, case.delta],
-        **targets,
-    )
-
-
-def load_program(path: Path) -> Program:
-    """Read a program that `save_program` wrote."""
-    with np.load(path) as file:
-        fields = {name: file[name] for name in file.files}
-    hist = PairHistogram(
-        **{name: fields[name] for name in ("user", "pair", "count", "query")},
-        users=int(fields["users"]),
-        pairs=len(fields["query"]),
-    )
-    objective, exp_epsilon, delta = (str(word) for word in fields["case"])
-    budget = PrivacyBudget(exp_epsilon=exp_epsilon, delta=delta)
-    constraints = privacy_constraints(hist, budget)
-    if "frequent" not in fields:
-        return objectives.load(objective)().program(constraints, largest=_never)
-    targets = SupportTargets(
-        frequent=fields["frequent"],
-        support=fields["support"],
-        output_size=int(fields["output_size"]),
-        start=fields["start"],
-    )
-    return Program(constraints=constraints, targets=targets)
-
-
-def _never() -> tuple[Plan, float]:
-    raise AssertionError("only frequent_pairs asks for the largest output")

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import slogan
-from bench.cases import Case, problem, save_program
+from bench.cases import Case, problem
 from bench.machine import versions
-from bench.peers import PROBLEM, PROGRAM
+from bench.peers import PROBLEM
 from bench.referee import judged, provable
 from bench.store import Record
+from slogan.outside import PROGRAM, save_program
 from slogan.program import Program, gap
 
 _ROOT = Path(__file__).parents[1]
@@ -95,7 +96,7 @@ def _answers(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         problem(question.program).save(folder / PROBLEM)
-        save_program(question.program, question.case, folder / PROGRAM)
+        save_program(question.program, folder / PROGRAM)
         answers = folder / "answers.json"
         command = [sys.executable, "-m", "bench.peers", peer, variant, str(seconds), name]
         # A peer may need time to read and to stop: twice that of its two variants, and a minute.

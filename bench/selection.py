@@ -1,4 +1,4 @@
-"""How many pairs does each selector release, and how many of the top 1,000, at the same (ε, δ)?"""
+"""How much of a log does each selector release at the same (ε, δ), and what is it worth?"""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import argparse
 import hashlib
 import sys
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 import slogan
+from bench import end_to_end
 from bench.machine import line
-from bench.selection_tables import Asked, markdown
-from bench.shapes import SHAPES
+from bench.selection_tables import WHOLE_EPSILON, Asked, markdown
+from bench.shapes import SHAPES, Log
 from bench.store import Record, Store
+from slogan.arrays import Ints
 from slogan.dp import selection
 from slogan.dp.accounting import Account
 from slogan.dp.curves import gaussian_budget
@@ -26,35 +29,40 @@ from slogan.randomness import SystemRandomness
 
 EPSILONS = ("0.5", "1", "2", "4")
 DELTAS = ("1e-6", "1e-8")
-LOGS = {
-    "search": (2_500, 65_000, 650_000),
-    "single": (2_500, 26_000, 65_000, 650_000),
-    "visits": (2_500, 32_000, 65_000, 650_000),
-}
+SIZES = (2_500, 65_000)
+"""What is asked for by default; 650,000 users take hours."""
 TOP = 1_000
 _MANY_ROWS = 500_000
 _RUNS_OF_MANY, _RUNS = 2, 10
+_LOGS_OF_MANY, _LOGS = 1, 3
+_HERE = Path(__file__).parent
+_DP = Path(slogan.__file__).parent / "dp"
+_STAGES = ("association", "counts", "coverage", "grouping", "mixture", "sizes", "statistics")
+_STAGES += ("sums", "synthesis")
 
 
 def main(argv: list[str]) -> None:
     """Ask what is not answered yet, then print every table."""
     options = _options(argv)
     store = Store("selection")
-    for shape, sizes in LOGS.items():
-        for users in sizes:
-            if shape in options.shapes and users in options.users:
+    if not options.tables:
+        for shape in options.shapes:
+            for users in options.sizes:
                 _ask_all(store, shape, users, options)
-    store.print_and_keep(f"{markdown(store.records, code())}\n\n{line(store.machine)}")
+    known = selectors_code(), end_to_end_code()
+    store.print_and_keep(f"{markdown(store.records, *known)}\n\n{line(store.machine)}")
 
 
 def _options(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench selection", description=__doc__)
-    parser.add_argument("--shapes", type=_words, default=tuple(LOGS))
-    parser.add_argument("--users", type=_integers, default=(2_500, 26_000, 32_000, 65_000))
+    parser.add_argument("--tables", action="store_true", help="print what is known, ask nothing")
+    parser.add_argument("--shapes", type=_words, default=tuple(SHAPES))
+    parser.add_argument("--sizes", type=_integers, default=SIZES, help="such as 2500,65000,650000")
     parser.add_argument("--selectors", type=_words, default=selection.names())
     parser.add_argument("--epsilons", type=_words, default=EPSILONS)
     parser.add_argument("--deltas", type=_words, default=DELTAS)
     parser.add_argument("--runs", type=int, help="of each selector, whatever the log")
+    parser.add_argument("--logs", type=int, help="synthetic ones by each selector, likewise")
     return parser.parse_args(argv)
 
 
@@ -67,28 +75,45 @@ def _integers(text: str) -> tuple[int, ...]:
 
 
 def _ask_all(store: Store, shape: str, users: int, options: argparse.Namespace) -> None:
+    """Both halves of every question on one log, which is made and counted once."""
     asked = [
         Asked(shape=shape, users=users, epsilon=epsilon, delta=delta, selector=name)
         for epsilon in options.epsilons
         for delta in options.deltas
         for name in options.selectors
     ]
-    known = code()
-    missing = [a for a in asked if store.records.get(a.key, {}).get("code") != known]
+    codes = {"key": selectors_code(), "end_to_end_key": end_to_end_code()}
+    missing = [
+        (question, half)
+        for question in asked
+        for half, code in codes.items()
+        if store.records.get(getattr(question, half), {}).get("code") != code
+    ]
     if not missing:
         return
-    hist = SHAPES[shape](users, 0)
-    for question in missing:
-        runs = options.runs or (_RUNS_OF_MANY if len(hist.user) > _MANY_ROWS else _RUNS)
-        record = _answer(hist, question, runs)
-        store.keep(question.key, {**record, "code": known})
-        print(question.key, record["pairs"], f"{record['seconds']:.2f} s", file=sys.stderr)
+    halves = _halves(SHAPES[shape](users, 0), options)
+    for question, half in missing:
+        key, record = getattr(question, half), halves[half](question)
+        store.keep(key, {**record, "code": codes[half]})
+        print(key, record["pairs"], f"{record['seconds']:.2f} s", file=sys.stderr, flush=True)
 
 
-def _answer(hist: PairHistogram, asked: Asked, runs: int) -> Record:
+def _halves(log: Log, options: argparse.Namespace) -> dict[str, Callable[[Asked], Record]]:
+    """Selection alone, and a synthetic log."""
+    hist, many = log.hist, len(log.hist.user) > _MANY_ROWS
+    runs = options.runs or (_RUNS_OF_MANY if many else _RUNS)
+    logs = options.logs or (_LOGS_OF_MANY if many else _LOGS)
+    top = np.argsort(-hist.holders, kind="stable")[:TOP]
+    real = {"hits_of_the_log": end_to_end.hits_of_the_log(hist)}
+    return {
+        "key": lambda asked: _selected(hist, top, asked, runs),
+        "end_to_end_key": lambda asked: {**end_to_end.answer(log, top, asked, logs), **real},
+    }
+
+
+def _selected(hist: PairHistogram, top: Ints, asked: Asked, runs: int) -> Record:
     """Select with noise of the operating system, and check that the budget covers the cost."""
     select, budget = selection.load(asked.selector), _budget(asked)
-    top = np.argsort(-hist.holders, kind="stable")[:TOP]
     whole = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta)
     start, pairs, recalls = time.perf_counter(), [], []
     for _ in range(runs):
@@ -108,15 +133,25 @@ def _budget(asked: Asked) -> SelectionBudget:
     """The whole of (ε, δ): half of δ for the noise and half for the threshold, or a pure ε."""
     epsilon, delta = exact(asked.epsilon), exact(asked.delta)
     mu_squared = gaussian_budget(epsilon, delta / 2)
-    if asked.selector == "laplace_histogram":
+    if asked.selector in WHOLE_EPSILON:
         return SelectionBudget(mu_squared=mu_squared, delta=delta, epsilon=epsilon)
     return SelectionBudget(mu_squared=mu_squared, delta=Fraction(delta, 2))
 
 
-def code() -> str:
+def selectors_code() -> str:
     """A digest of the selectors and the shapes: records of another code are asked again."""
-    package = Path(slogan.__file__).parent / "dp" / "selection"
-    digest = hashlib.sha256()
-    for file in [*sorted(package.glob("*.py")), Path(__file__).with_name("shapes.py")]:
+    return _digest(*sorted((_DP / "selection").glob("*.py")), _HERE / "shapes.py")
+
+
+def end_to_end_code() -> str:
+    """A digest of all that makes a synthetic log and measures it."""
+    stages = [_DP / f"{name}.py" for name in _STAGES]
+    measures = [_HERE / "end_to_end.py", _DP.parent / "report" / "measures" / "association.py"]
+    return _digest(*stages, *measures, salt=selectors_code())
+
+
+def _digest(*files: Path, salt: str = "") -> str:
+    digest = hashlib.sha256(salt.encode())
+    for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]

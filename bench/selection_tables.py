@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bench.store import Record
 
 OURS, BASE, PURE = "pooled", "weighted_gaussian", "laplace_histogram"
+WHOLE_EPSILON = (PURE, "fitted")
+"""Selectors that do best with the whole of ε, if nothing else is computed from the log."""
 
 _LEGEND = """Logs of `bench/shapes.py`; noise of the operating system; means of several runs.
-Each selector has the whole of (ε, δ), and the account of what it spent is checked against it.
+A `†` was measured with an earlier version of the code."""
+
+_ALONE = """Each selector has the whole of (ε, δ), and the account of what it spent is checked.
 A cell is the pairs released and, in brackets, the recall of the 1,000 pairs with most users.
 "× weighted" is pooled over weighted_gaussian, "× peer" pooled over the best Gaussian peer.
 "× pure" is pooled over laplace_histogram, which spends all of ε on one pair of each user.
 That is possible only if nothing else is ever computed from the log: beside other stages its ε adds
-up, while Gaussian stages share μ².
-A `†` was measured with an earlier version of the code."""
+up, while Gaussian stages share μ². fitted chooses between the two by a private look."""
+
+_END_TO_END = """Each selector has its part of (ε, δ), and counts, sizes, coverage and association
+have theirs, as in `slogan synthesize`; laplace_histogram has what ε the other stages leave it, and
+fitted is pooled there.
+Recall is of the 1,000 pairs with most users; distance is the sum of support distances over pairs
+with support from 1/2000; coverage is the share of clicks on released pairs, as the release states
+it and, in brackets, as it is; hit@10 is how often one of ten guesses is a hidden pair of a real
+user, made from what synthetic users hold together and, in brackets, from what real ones do.
+Association is looked for by sites on search logs and by single pairs on the others; the column says
+what users of most of the synthetic logs follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,44 +48,62 @@ class Asked:
         """How its record is called."""
         return f"{self.shape} {self.users} | {self.epsilon} {self.delta} | {self.selector}"
 
+    @property
+    def end_to_end_key(self) -> str:
+        """How the record of its synthetic logs is called."""
+        return f"{self.key} | end to end"
 
-def markdown(records: dict[str, Record], code: str) -> str:
-    """Every shape that has records."""
-    parts = ["# Pairs released by each selector", _LEGEND]
-    rows = sorted({_row(key) for key in records}, key=lambda row: (row[0], row[1], *row[2:]))
-    selectors = sorted({key.split(" | ")[2] for key in records}, key=lambda name: name != OURS)
-    for shape in dict.fromkeys(row[0] for row in rows):
-        heads = ["users", "ε", "δ", *selectors, "× weighted", "× peer", "× pure", "seconds"]
-        table = [heads, ["---"] * len(heads)]
-        table += [_cells(records, row, selectors, code) for row in rows if row[0] == shape]
-        lines = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-        parts.append(f"## {shape}\n\n{lines}")
+
+def markdown(records: dict[str, Record], code: str, end_to_end_code: str) -> str:
+    """Every shape that has records, selection alone and then end to end."""
+    asked = sorted({_asked(key) for key in records}, key=_place)
+    alone = [one for one in asked if one.key in records]
+    whole = [one for one in asked if one.end_to_end_key in records]
+    parts = ["# Pairs released by each selector, and what they are worth", _LEGEND]
+    parts += ["## Selection alone", _ALONE]
+    selectors = list(dict.fromkeys(one.selector for one in alone))
+    heads = ["users", "ε", "δ", *selectors, "× weighted", "× peer", "× pure", "seconds"]
+    for shape in dict.fromkeys(one.shape for one in alone):
+        rows = dict.fromkeys(replace(one, selector="") for one in alone if one.shape == shape)
+        table = [_cells(records, row, selectors, code) for row in rows]
+        parts.append(f"### {shape}\n\n{_table(heads, table)}")
+    parts += ["## End to end", _END_TO_END]
+    heads = ["users", "ε", "δ", "selector", "pairs", "recall", "distance", "coverage", "hit@10"]
+    heads += ["association", "seconds"]
+    for shape in dict.fromkeys(one.shape for one in whole):
+        rows = [one for one in whole if one.shape == shape]
+        table = [_end_to_end(one, records[one.end_to_end_key], end_to_end_code) for one in rows]
+        parts.append(f"### {shape}, end to end\n\n{_table(heads, table)}")
     return "\n\n".join(parts)
 
 
-def _row(key: str) -> tuple[str, int, str, str]:
-    log, budget, _ = key.split(" | ")
+def _asked(key: str) -> Asked:
+    log, budget, selector, *_ = key.split(" | ")
     (shape, users), (epsilon, delta) = log.split(), budget.split()
-    return shape, int(users), epsilon, delta
+    return Asked(shape=shape, users=int(users), epsilon=epsilon, delta=delta, selector=selector)
 
 
-def _cells(
-    records: dict[str, Record], row: tuple[str, int, str, str], selectors: list[str], code: str
-) -> list[str]:
-    shape, users, epsilon, delta = row
-    found: dict[str, Record] = {}
-    for name in selectors:
-        asked = Asked(shape=shape, users=users, epsilon=epsilon, delta=delta, selector=name)
-        if asked.key in records:
-            found[name] = records[asked.key]
+def _place(asked: Asked) -> tuple[str, int, float, float, bool, str]:
+    """Large budgets last, our own selector first."""
+    budget = float(asked.epsilon), -float(asked.delta)
+    return asked.shape, asked.users, *budget, asked.selector != OURS, asked.selector
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [heads, ["---"] * len(heads), *rows])
+
+
+def _cells(records: dict[str, Record], row: Asked, selectors: list[str], code: str) -> list[str]:
+    keys = {name: replace(row, selector=name).key for name in selectors}
+    found = {name: records[key] for name, key in keys.items() if key in records}
     mean = {name: float(np.mean(record["pairs"])) for name, record in found.items()}
-    peers = [n for name, n in mean.items() if name not in (OURS, PURE)]
+    peers = [n for name, n in mean.items() if name not in (OURS, *WHOLE_EPSILON)]
     compared = (mean.get(BASE), max(peers, default=None), mean.get(PURE))
     seconds = f"{found[OURS]['seconds']:.2f}" if OURS in found else ""
     return [
-        f"{users:,}",
-        epsilon,
-        delta,
+        f"{row.users:,}",
+        row.epsilon,
+        row.delta,
         *(_cell(found.get(name), code) for name in selectors),
         *(_ratio(mean.get(OURS), other) for other in compared),
         seconds,
@@ -84,6 +115,23 @@ def _cell(record: Record | None, code: str) -> str:
         return ""
     old = "" if record["code"] == code else " †"
     return f"{np.mean(record['pairs']):.1f} ({record['recall']:.3f}){old}"
+
+
+def _end_to_end(asked: Asked, record: Record, code: str) -> list[str]:
+    old = "" if record["code"] == code else " †"
+    return [
+        f"{asked.users:,}",
+        asked.epsilon,
+        asked.delta,
+        asked.selector + old,
+        f"{record['pairs']:.1f}",
+        f"{record['recall']:.3f}",
+        f"{record['distance']:.4f}",
+        f"{record['coverage']:.4f} ({record['true_coverage']:.4f})",
+        f"{record['hits']:.3f} ({record['hits_of_the_log']:.3f})",
+        record["association"],
+        f"{record['seconds']:.2f}",
+    ]
 
 
 def _ratio(ours: float | None, other: float | None) -> str:

@@ -1,13 +1,15 @@
-"""Seeded logs of three shapes, as histograms: a search log, one query per user, site visits."""
+"""Seeded logs of three shapes, as numbers: a search log, one query per user, site visits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from slogan import population
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
+from slogan.dp.grouping import Grouping, by_domain, by_pair
 from slogan.histogram import PairHistogram
 
 CLICKS_PER_USER = 28
@@ -15,7 +17,21 @@ PAGES = 285
 _SESSIONS_AT_ONCE = 1 << 17
 
 
-def search(users: int, seed: int = 0) -> PairHistogram:
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """A log, and the site of each pair where pairs of one site are of one kind."""
+
+    hist: PairHistogram
+    site: Ints | None = None
+
+    def group(self, pairs: Ints, counts: Floats) -> Grouping:
+        """Released pairs by their sites, or else each of the heaviest by itself."""
+        if self.site is None:
+            return by_pair(counts)
+        return by_domain([f"site{n}.com" for n in self.site[pairs].tolist()], counts)
+
+
+def search(users: int, seed: int = 0) -> Log:
     """What `slogan generate` writes: heavy-tailed users, most pairs held by one of them alone."""
     crowd = population.crowd(users, seed=seed, clicks_per_user=CLICKS_PER_USER)
     parts = [population.clicks(crowd, *ends) for ends in crowd.chunks(_SESSIONS_AT_ONCE)]
@@ -26,12 +42,12 @@ def search(users: int, seed: int = 0) -> PairHistogram:
     _, query = np.unique(query, return_inverse=True)
     _, url = np.unique(url, return_inverse=True)
     held, pair = np.unique(query * (1 + url.max()) + url, return_inverse=True)
-    return PairHistogram.of_rows(
-        user=user, pair=pair, count=count, users=users, query=held // (1 + url.max())
-    )
+    query, site = np.divmod(held, 1 + url.max())
+    hist = PairHistogram.of_rows(user=user, pair=pair, count=count, users=users, query=query)
+    return Log(hist=hist, site=site)
 
 
-def single(users: int, seed: int = 0) -> PairHistogram:
+def single(users: int, seed: int = 0) -> Log:
     """A shop's search box: about one query of each user, Zipf with a long tail."""
     rng = np.random.default_rng([seed, users])
     user = np.repeat(np.arange(users), 1 + rng.poisson(0.1, users))
@@ -39,7 +55,7 @@ def single(users: int, seed: int = 0) -> PairHistogram:
     return _numbered(user, pair, users)
 
 
-def visits(users: int, seed: int = 0) -> PairHistogram:
+def visits(users: int, seed: int = 0) -> Log:
     """A web site: few pages, several visited by each user, the popular ones by most."""
     rng = np.random.default_rng([seed, users])
     user = np.repeat(np.arange(users), 1 + rng.geometric(0.5, users))
@@ -47,7 +63,7 @@ def visits(users: int, seed: int = 0) -> PairHistogram:
     return _numbered(user, pair, users)
 
 
-SHAPES: dict[str, Callable[[int, int], PairHistogram]] = {
+SHAPES: dict[str, Callable[[int, int], Log]] = {
     "search": search,
     "single": single,
     "visits": visits,
@@ -59,8 +75,9 @@ def _zipf(rng: np.random.Generator, n: int, *, slope: float, most: int) -> Ints:
     return np.searchsorted(mass, rng.random(n) * mass[-1]).astype(np.int64)
 
 
-def _numbered(user: Ints, pair: Ints, users: int) -> PairHistogram:
+def _numbered(user: Ints, pair: Ints, users: int) -> Log:
     held, pair = np.unique(pair, return_inverse=True)
-    return PairHistogram.of_rows(
+    hist = PairHistogram.of_rows(
         user=user, pair=pair, count=np.ones_like(pair), users=users, query=np.arange(len(held))
     )
+    return Log(hist=hist)

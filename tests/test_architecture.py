@@ -13,10 +13,12 @@ SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays privacy modes randomness registry stages publishing
     histogram constraints program plan objectives solvers sampling dp laplace planning
+    climbing outside
     detection searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
-    synthesizing evaluation
-    vocabulary population generate audit demo words options terminal reviewing cli
+    synthesizing evaluation dry_plans dry_runs frontier
+    vocabulary population generate audit attacks demo reproduction reproducing
+    words story options terminal reviewing surveying cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

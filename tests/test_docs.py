@@ -19,7 +19,19 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-VERBS = ("demo", "evaluate", "generate", "inspect", "ledger", "sanitize", "synthesize", "verify")
+VERBS = (
+    "audit",
+    "demo",
+    "evaluate",
+    "frontier",
+    "generate",
+    "inspect",
+    "ledger",
+    "reproduce",
+    "sanitize",
+    "synthesize",
+    "verify",
+)
 
 
 def page(name):
@@ -301,6 +313,32 @@ def test_the_fields_of_inspect_are_documented(tmp_path):
     assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
 
 
+def told_of(verb):
+    return page("reference/json.md").split(f"## slogan {verb} --json")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("mode", ["sanitize", "synthesize"])
+def test_the_fields_of_frontier_are_documented(tmp_path, mode):
+    prepare(tmp_path)
+    found = slogan.frontier(
+        tmp_path / "clicks.tsv", mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
+    ).summary()
+
+    assert [n for n in fields(found) if not documented(n, told_of("frontier"))] == []
+    assert [n for n in found["points"][0] if f"`{n}`" not in told_of("frontier")] == []
+
+
+def test_the_fields_of_reproduce_are_documented(tmp_path):
+    prepare(tmp_path)
+    told = slogan.reproduce(
+        tmp_path / "pages", only=["table3"], log=tmp_path / "clicks.tsv"
+    ).summary()
+    inner = {*told["pages"][0], *told["pages"][0]["verdicts"][0]}
+
+    assert [n for n in fields(told) if not documented(n, told_of("reproduce"))] == []
+    assert [n for n in inner if f"`{n}`" not in told_of("reproduce")] == []
+
+
 def test_the_fields_of_ledger_are_documented(tmp_path):
     ledger = slogan.Ledger.locate("web", tmp_path / "web.ledger")
     ledger.create()
@@ -321,7 +359,7 @@ def test_the_fields_of_evaluate_are_documented(tmp_path):
 
     assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
     measures = page("reference/measures.md")
-    about = {"method", "coverage", "users_matched", "log", "seconds", "yardstick"}
+    about = {"method", "counts", "coverage", "users_matched", "log", "seconds", "yardstick"}
     assert [n for n in found if n not in about and f"`{n}`" not in measures] == []
 
 

@@ -10,8 +10,6 @@ from bench.problem import Array
 
 PROBLEM = "problem.npz"
 """The file of a case that foreign solvers read."""
-PROGRAM = "program.npz"
-"""The file of a case that slogan's own solvers read."""
 
 
 class UnsupportedError(Exception):

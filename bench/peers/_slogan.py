@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from bench.cases import load_program
-from bench.peers import PROGRAM, Found, UnsupportedError
+from bench.peers import Found, UnsupportedError
 from slogan import solvers
 from slogan.errors import UnsupportedProgramError
+from slogan.outside import PROGRAM, load_program
 from slogan.program import Status
 from slogan.solvers import Effort
 

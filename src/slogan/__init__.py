@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from slogan.attacks.attack import Synthetic, attack
 from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
@@ -9,6 +10,7 @@ from slogan.dp.ledger import Ledger
 from slogan.engines import Spark
 from slogan.errors import SloganError
 from slogan.evaluation import Evaluation, evaluate
+from slogan.frontier import Frontier, frontier
 from slogan.generate import generate
 from slogan.inspection import inspect
 from slogan.modes import Exact, Laplace, Private
@@ -19,6 +21,7 @@ from slogan.objectives.query_diversity import QueryDiversity
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
 from slogan.release import Release
+from slogan.reproducing import Reproduction, reproduce
 from slogan.searchlog import SearchLog, read
 from slogan.synthesizing import synthesize
 from slogan.synthetic import SyntheticRelease
@@ -32,6 +35,7 @@ __all__ = [
     "Evaluation",
     "Exact",
     "FrequentPairs",
+    "Frontier",
     "Laplace",
     "Ledger",
     "OutputSize",
@@ -39,14 +43,19 @@ __all__ = [
     "Private",
     "QueryDiversity",
     "Release",
+    "Reproduction",
     "SearchLog",
     "SloganError",
     "Spark",
+    "Synthetic",
     "SyntheticRelease",
+    "attack",
     "evaluate",
+    "frontier",
     "generate",
     "inspect",
     "read",
+    "reproduce",
     "sanitize",
     "synthesize",
     "verify",

@@ -70,7 +70,7 @@ def capped(
         known = private_histogram(counted.hist, selected, division, rng)
         known.account.require(budget)
     with stages.stage("solve"):
-        weight = _weights(known, objective, counted.hist.query[known.pairs], cap)
+        weight = sampling_weights(known, objective, counted.hist.query[known.pairs], cap)
     with stages.stage("sample"):
         output = capped_sample(counted.hist, known.pairs, weight, cap=cap, rng=rng)
         names = None
@@ -95,7 +95,9 @@ def capped(
     )
 
 
-def _weights(known: PrivateHistogram, objective: Objective, query: Ints, cap: Fraction) -> Ints:
+def sampling_weights(
+    known: PrivateHistogram, objective: Objective, query: Ints, cap: Fraction
+) -> Ints:
     """Solve the objective on private statistics; floating point does no harm here."""
     counts = np.maximum(known.counts.values, 1.0)
     users = float(max(known.sizes.users, 1))

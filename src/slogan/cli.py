@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Group, Parameter
 from cyclopts.config import Env, Toml
 
-from slogan import __version__, reviewing, words
+from slogan import __version__, reviewing, surveying, words
 from slogan.demo import demo as run_demo
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
@@ -18,8 +18,9 @@ from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
-from slogan.options import Budgeting, Counting, Reading, Recording, Synthesis, Utility
+from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
+from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
 from slogan.terminal import Json, show, watching
 
@@ -33,10 +34,16 @@ app = App(
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
-for verb in (reviewing.verify, reviewing.evaluate, reviewing.ledger):
+for verb in (
+    reviewing.verify,
+    reviewing.evaluate,
+    reviewing.audit,
+    reviewing.ledger,
+    surveying.frontier,
+    surveying.reproduce,
+):
     app.command(verb)
 
-Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
 Force = Annotated[bool, Parameter(negative="", help="Replace an existing release.")]
 Seed = Annotated[
     int | None,
@@ -247,4 +254,4 @@ def demo(
     """
     with watching() as watch:
         told = run_demo(out, watcher=watch)
-    show(told, words.demo, json=json)
+    show(told, story, json=json)

@@ -11,6 +11,7 @@ import duckdb
 
 from slogan import objectives
 from slogan.audit.certificate import verify
+from slogan.evaluation import evaluate
 from slogan.generate import generate
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
@@ -99,12 +100,13 @@ def _released(
         done = release.save(target, force=True)
     finally:
         release.close()
-    watch(objective, "verify")
+    watch(objective, "verify and measure")
     told = ("clicks_in", "clicks_out", "pairs_out", "users_out", "value", "bound", "gap", "release")
     return {
         "objective": objective,
         **{name: done[name] for name in told},
         "verified": verify(log, target).ok,
+        "measures": measures(log, target),
         "attack": _told(_attack(target / "public" / "log.tsv", known)),
     }
 
@@ -121,12 +123,29 @@ def _synthesized(
         done = release.save(target, force=True)
     finally:
         release.close()
-    watch("synthesize", "verify")
+    watch("synthesize", "verify and measure")
     told = ("epsilon", "delta", "clicks_out", "pairs_out", "users_out", "coverage", "release")
     return {
         **{name: done[name] for name in told},
         "verified": verify(log, target).ok,
+        "measures": measures(log, target),
         "attack": _told(_attack(target / "public" / "log.tsv", known)),
+    }
+
+
+def measures(log: Path, release: Path) -> dict[str, Any]:
+    """Measure a release, show all figures in its curator's report, and tell the first few."""
+    found = evaluate(log, release)
+    found.save(release)
+    told = found.summary()
+    return {**_headlines(told), "yardstick": _headlines(told["yardstick"])}
+
+
+def _headlines(found: dict[str, Any]) -> dict[str, float | None]:
+    return {
+        "precision": found["precision"],
+        "recall": found["recall"],
+        "hit_at_10": found["also_clicked"]["hit_at_10"],
     }
 
 

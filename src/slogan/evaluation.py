@@ -35,7 +35,7 @@ class Evaluation:
     """What was measured. Everything depends on the log: it is for the curator."""
 
     about: dict[str, Any]
-    """What was compared: method, coverage, matched users, sizes of the log."""
+    """What was compared: method, counts, coverage, matched users, sizes of the log."""
     release: Measured
     yardstick: Measured
     seconds: dict[str, float]
@@ -73,6 +73,13 @@ class _Released:
     @property
     def method(self) -> str | None:
         return None if self.manifest is None else self.manifest.method
+
+    @property
+    def counts(self) -> str | None:
+        """Where the counts of real users' clicks come from; synthetic users have none."""
+        if self.manifest is None or self.manifest.method != "sanitize":
+            return None
+        return self.manifest.counts
 
     @property
     def coverage(self) -> Fraction | None:
@@ -183,8 +190,7 @@ def _samples(
 
     With noisy counts users are not drawn from the whole log in proportion to their clicks.
     """
-    manifest = released.manifest
-    if manifest is not None and (manifest.method, manifest.counts) == ("sanitize", "exact"):
+    if released.counts == "exact":
         return redrawn(original, output.pair_total, samples, rng)
     return [output] if _matched(original, output) else None
 
@@ -196,6 +202,7 @@ def _about(
     rows = shared[reference.log.pair]
     return {
         "method": released.method,
+        "counts": released.counts,
         "coverage": None if released.coverage is None else float(released.coverage),
         "users_matched": matched,
         "log": {

@@ -47,7 +47,7 @@ _IDLE_PAGES = 0.5
 
 
 def generate(
-    target: Path,
+    target: str | Path,
     *,
     users: int = 2_500,
     seed: int = 0,
@@ -68,6 +68,7 @@ def generate(
         clicks_per_user: The mean number of clicks of a user.
         progress: Told how many users are drawn, after each chunk.
     """
+    target = Path(target)
     kind, compression = _kind(target, given=format)
     _check(target, users=users, clicks_per_user=clicks_per_user)
     crowd = population.crowd(users, seed=seed, clicks_per_user=clicks_per_user)

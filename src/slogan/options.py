@@ -19,6 +19,8 @@ from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog
 
+Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
+
 
 @Parameter(name="*", group=Group("Reading the log"))
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +150,15 @@ class Utility:
     def build(self) -> Objective:
         """The objective with its own options."""
         return _objective(self.objective, self.min_support, self.output_size)
+
+
+@Parameter(name="*", group=Group("Utility"))
+@dataclass(frozen=True, kw_only=True)
+class Trial(Utility):
+    """The same where many budgets are tried."""
+
+    time_limit: float = 10.0
+    "Seconds the solver may take for each problem."
 
 
 @Parameter(name="*", group=Group("Utility"))

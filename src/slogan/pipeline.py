@@ -90,7 +90,7 @@ def sanitize(
         rng = randomness(seed)
         with stages.stage("count"):
             counted = host.count(source)
-        _check_shared(counted)
+        check_shared(counted)
         effort = Effort(
             time_limit=time_limit,
             gap=gap,
@@ -138,7 +138,8 @@ def _so_far(value: float, bound: float) -> str:
     return f"{reached}, gap {100 * relative_gap(value=value, bound=bound):.1f} %"
 
 
-def _check_shared(counted: Counted) -> None:
+def check_shared(counted: Counted) -> None:
+    """Say why nothing can be released of a log without a shared pair."""
     if counted.users == 1:
         raise SingleUserError
     if counted.hist.pairs == 0:

@@ -1,18 +1,22 @@
-"""The verbs that look at what was released: verify, evaluate, ledger."""
+"""The verbs that look at what is or would be released: verify, evaluate, audit, ledger."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from slogan import words
+from slogan.attacks.attack import Synthetic, attack
+from slogan.attacks.words import table
 from slogan.audit.certificate import verify as verify_release
 from slogan.dp.ledger import Ledger, known
 from slogan.errors import OptionError, VerificationError
 from slogan.evaluation import evaluate as evaluate_release
-from slogan.options import Budgeting, Capping, Reading
+from slogan.modes import Counts
+from slogan.options import Budgeting, Capping, Counting, Logs, Reading, Utility
 from slogan.terminal import Json, show, watching
 
 LogAndRelease = Annotated[
@@ -127,6 +131,65 @@ def evaluate(
     if (Path(release) / "curator" / "certificate.json").is_file():
         found.save(release)
     show(found.summary(), words.evaluation, json=json)
+
+
+def audit(
+    log: Logs,
+    /,
+    *,
+    mode: Literal["sanitize", "synthesize"] = "synthesize",
+    trials: int = 2_000,
+    budgeting: Budgeting = Budgeting(),
+    utility: Utility = Utility(time_limit=10.0),
+    counting: Counting = Counting(),
+    reading: Reading = Reading(),
+    seed: int | None = None,
+    json: Json = False,
+) -> None:
+    """Attack your own configuration: plant users in a log and bound what shows of them.
+
+    `slogan audit clicks.tsv --epsilon 1 --delta 1e-6`
+
+    A sanity check, not a proof: it finds gross mistakes, and finding nothing proves nothing.
+    Nothing is released. Exit code 4 if an attack contradicts what is claimed.
+
+    Parameters
+    ----------
+    mode
+        What would be run on the log: sanitize, with its --counts, or synthesize.
+    trials
+        How often each attack is tried; more trials see smaller mistakes.
+    seed
+        The same seed gives the same findings.
+    """
+    with watching() as watch:
+        found = attack(
+            reading.log(log),
+            budgeting.budget(),
+            _attacked(mode, counting),
+            objective=utility.build(),
+            solver=utility.solver,
+            time_limit=utility.time_limit,
+            trials=trials,
+            seed=seed,
+            engine=reading.host(),
+            memory_limit=reading.memory_limit,
+            watcher=watch,
+        ).summary()
+    show(found, table, json=json)
+    if not found["ok"]:
+        raise VerificationError(
+            "an attack shows more than is claimed",
+            hint="do not publish; report it as SECURITY.md says",
+        )
+
+
+def _attacked(mode: str, counting: Counting) -> Counts | Synthetic:
+    if mode == "sanitize":
+        return counting.build()
+    if replace(counting, selector=None) != Counting():
+        raise OptionError("--counts is for sanitize", hint="add --mode sanitize")
+    return Synthetic(selector=counting.selector) if counting.selector else Synthetic()
 
 
 def _log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:

@@ -16,6 +16,15 @@ def silent(stage: str, note: str) -> None:
     del stage, note
 
 
+Progress = Callable[[float, str], None]
+"""Told the share of a long run that is done, and what is done next."""
+
+
+def unwatched(share: float, note: str) -> None:
+    """Measure nothing."""
+    del share, note
+
+
 @dataclass
 class Stages:
     """Names the stages of a run as they pass and remembers the seconds each took."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from slogan import engines
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.dp import selection
+from slogan.dp.grouping import Grouping
 from slogan.dp.kinds import Kinds
 from slogan.dp.mixture import fit_mixture
 from slogan.dp.reach import heaviest, weight_needed
+from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread
 from slogan.dp.synthesis import deal, generator_of
 from slogan.engines import Counted, Spark
@@ -66,18 +69,18 @@ def synthesize(
     try:
         with stages.stage("count"):
             counted = host.count(source, unique_pairs=True)
-        hist = counted.hist
-        with stages.stage("selection"):
-            selected = select(hist, spending.selection, rng)
-        if not len(selected.pairs):
-            raise _too_few(counted, spending)
-        found = measure(hist, selected, spending, kinds.grouping(host.urls), rng=rng, stages=stages)
-        found.account.require(budget)
+        made = synthesized(
+            counted,
+            budget,
+            spending,
+            select,
+            objective=asked,
+            group=kinds.grouping(host.urls),
+            rng=rng,
+            stages=stages,
+        )
         with stages.stage("synthesis"):
-            output = _synthetic(found, asked, hist.query[found.pairs], rng)
-            if not output.clicks:
-                raise _too_few(counted, spending)
-            names = fresh_pseudonyms(output.users, host.id_kind(None), rng)
+            names = fresh_pseudonyms(made.output.users, host.id_kind(None), rng)
         return SyntheticRelease(
             log=source,
             budget=budget,
@@ -90,13 +93,13 @@ def synthesize(
                 "on_bad_row": "skip" if source.skip_bad_rows else "error",
             },
             counted=counted,
-            output=output,
+            output=made.output,
             pseudonyms=names,
             seed=seed,
             engine=host,
             stages=stages,
             slogan_version=version("slogan"),
-            statistics=found,
+            statistics=made.statistics,
             spending=spending,
         )
     except BaseException:
@@ -104,7 +107,43 @@ def synthesize(
         raise
 
 
-def _synthetic(found: Statistics, objective: Objective, query: Ints, rng: Randomness) -> Output:
+@dataclass(frozen=True, kw_only=True)
+class Synthesized:
+    """A synthetic log as numbers, and what it was made of."""
+
+    statistics: Statistics
+    output: Output
+
+
+def synthesized(
+    counted: Counted,
+    budget: PrivacyBudget,
+    spending: Spending,
+    select: Selector,
+    *,
+    objective: Objective,
+    group: Callable[[Ints, Floats], Grouping] | None,
+    rng: Randomness,
+    stages: Stages,
+) -> Synthesized:
+    """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
+    hist = counted.hist
+    with stages.stage("selection"):
+        selected = select(hist, spending.selection, rng)
+    if not len(selected.pairs):
+        raise _too_few(counted, spending)
+    found = measure(hist, selected, spending, group, rng=rng, stages=stages)
+    found.account.require(budget)
+    with stages.stage("synthesis"):
+        output = synthetic_output(found, objective, hist.query[found.pairs], rng)
+    if not output.clicks:
+        raise _too_few(counted, spending)
+    return Synthesized(statistics=found, output=output)
+
+
+def synthetic_output(
+    found: Statistics, objective: Objective, query: Ints, rng: Randomness
+) -> Output:
     """Everything from here on is computed from private statistics."""
     counts = np.rint(np.maximum(found.counts.values, 0.0)).astype(np.int64)
     counts = objective.on_private_counts(counts, query)

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console, RenderableType
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from slogan.stages import Watcher, silent
+from slogan.stages import Progress as Share
+from slogan.stages import Watcher, silent, unwatched
 
 Json = Annotated[
     bool, Parameter(name="--json", negative="", help="Print one JSON object on stdout.")
@@ -30,6 +31,18 @@ def watching() -> Generator[Watcher]:
     with Progress(*columns, console=_stderr, transient=True) as progress:
         task = progress.add_task("", total=None)
         yield lambda stage, note: progress.update(task, description=f"{stage} {note}".strip())
+
+
+@contextmanager
+def measuring() -> Generator[Share]:
+    """Show how much of a long run is done as a bar on a terminal; say nothing elsewhere."""
+    if not _stderr.is_terminal:
+        yield unwatched
+        return
+    columns = BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    with Progress(*columns, console=_stderr, transient=True) as progress:
+        task = progress.add_task("", total=1.0)
+        yield lambda share, note: progress.update(task, completed=share, description=note)
 
 
 def show(

@@ -154,59 +154,6 @@ def _left_out(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def demo(told: dict[str, Any]) -> RenderableType:
-    """The story of the demo: what the raw log betrays, and what the releases do not."""
-    raw = told["raw"]
-    story = [
-        f"A made-up log with one recognisable person in it: {told['log']}",
-        f"An attacker knows two words, {' and '.join(told['knows'])}.",
-        f"  In the raw log they lead to {raw['named_users']} user, number {told['person']}, "
-        f"and with the user-ID to {raw['secrets_found']} secrets:",
-        *(f"    “{secret}”" for secret in told["secrets"]),
-        "",
-        f"The same attack on sanitized logs, e^ε = {told['exp_epsilon']:g}, δ = {told['delta']:g}:",
-    ]
-    table = Table(box=None, pad_edge=False)
-    for heading in (
-        "objective",
-        "clicks",
-        "pairs",
-        "users",
-        "gap",
-        "found by name",
-        "secrets",
-        "verified",
-    ):
-        table.add_column(heading, justify="left" if heading == "objective" else "right")
-    for release in told["releases"]:
-        attack = release["attack"]
-        table.add_row(
-            release["objective"],
-            f"{release['clicks_out']:,}",
-            f"{release['pairs_out']:,}",
-            f"{release['users_out']:,}",
-            f"{release['gap']:.1%}",
-            str(attack["named_users"]),
-            str(attack["secrets_found"]),
-            "yes" if release["verified"] else "NO",
-        )
-    synthetic = told["synthetic"]
-    everything = [*told["releases"], synthetic]
-    places = "\n".join(f"  {release['release']}" for release in everything)
-    end = (
-        f"And on a log of synthetic users, private end to end, ε = {synthetic['epsilon']:g}, "
-        f"δ = {synthetic['delta']:g}:\n"
-        f"  {synthetic['pairs_out']:,} pairs, {synthetic['clicks_out']:,} clicks, "
-        f"{synthetic['users_out']:,} users who never lived, "
-        f"{'verified' if synthetic['verified'] else 'NOT VERIFIED'}; found by name: "
-        f"{synthetic['attack']['named_users']}, secrets: {synthetic['attack']['secrets_found']}, "
-        f"users with all known clicks: {synthetic['attack']['linked_users']}\n\n"
-        f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\n"
-        f"Took {told['seconds']} s."
-    )
-    return Group(Text("\n".join(story)), Text(), table, Text(), Text(end))
-
-
 def ledger(books: dict[str, Any]) -> RenderableType:
     """Every entry, what it comes to, and what remains."""
     table = Table(box=None, pad_edge=False)

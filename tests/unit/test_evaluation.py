@@ -65,7 +65,7 @@ def test_the_log_beside_itself_is_perfect(log):
     assert (found["precision"], found["recall"], found["diversity"]) == (1, 1, 1)
     assert found["sum_support_distance"] == found["average_support_distance"] == 0
     assert found["size_ratio"] == 1
-    assert found["method"] is None
+    assert found["method"] is found["counts"] is None
     assert found["users_matched"]
     assert found["diff_ratio_histogram"]["below"][0] == found["diff_ratio_histogram"]["triplets"]
     assert [one["min_support"] for one in found["frequent_pairs"]] == ["1/10", "1/100"]
@@ -78,6 +78,7 @@ def test_a_release_is_measured_with_its_pseudonyms(log, release):
     clicks = duckdb.sql(f"SELECT sum(count) FROM '{release}/public/log.tsv'").fetchall()[0][0]
 
     assert (found["method"], found["users_matched"], found["coverage"]) == ("sanitize", True, None)
+    assert found["counts"] == "exact"
     assert found["size"] == found["yardstick"]["size"] == clicks
     assert found["size_ratio"] == clicks / (sum(r[3] for r in rows()) - 2)
     assert found["log"]["shared"]["pairs"] == 6
@@ -115,6 +116,7 @@ def test_synthetic_users_are_nobodys_and_supports_are_of_the_whole_log(log, rele
         0.5,
         False,
     )
+    assert found["counts"] is None
     assert found["diff_ratio_histogram"] is None
     assert found["yardstick"]["diff_ratio_histogram"] is not None
     assert found["size_ratio"] == found["size"] / whole

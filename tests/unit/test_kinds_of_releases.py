@@ -24,14 +24,14 @@ def write(file, rows):
     return file
 
 
-def release_of(kind, folder):
+def release_of(kind, folder, *, more=0):
     """A small log on which this kind releases something, and the release."""
     folder.mkdir()
-    few = [(f"u{k}", f"zebra {j}", f"z{j}.example", 1) for k in range(30) for j in range(6)]
+    few = [(f"u{k}", f"zebra {j}", f"z{j}.example", 1) for k in range(30 + more) for j in range(6)]
     # Somebody who sways the counts, and a pair that is left to one user when they are removed.
     few += [("heavy", "zebra 0", "z0.example", 25), ("heavy", "okapi", "o.example", 2)]
     few += [("u3", "okapi", "o.example", 1), ("u4", "only mine", "m.example", 4)]
-    many = [(f"u{k}", f"zebra {k % 2}", f"z{k % 2}.example", 1 + k % 3) for k in range(613)]
+    many = [(f"u{k}", f"zebra {k % 2}", f"z{k % 2}.example", 1 + k % 3) for k in range(613 + more)]
     log = write(folder / "clicks.tsv", many if kind in ("private", "synthetic") else few)
     small = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
     if kind == "exact":
@@ -161,7 +161,7 @@ def test_the_curator_is_told_who_was_removed_and_how_far_a_cap_goes(releases):
     capped = certificate(releases["private"][1])
 
     assert "removed beforehand because they sway some count: 1." in said["laplace"]
-    assert "of users who were removed" in said["laplace"]
+    assert "Of users who were removed" in said["laplace"]
     assert "removed beforehand" not in said["exact"] + said["private"] + said["synthetic"]
     assert f"never more than {capped['exposed_users_at_most']:,.1f}" in said["private"]
     assert "2 that could be drawn" in said["private"]
@@ -191,6 +191,24 @@ def marked(value):
     if isinstance(value, list):
         return [marked(inner) for inner in value]
     return MARK if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_log_changes_nothing_in_public_but_what_the_mechanism_gave(
+    releases, tmp_path, kind
+):
+    """Whatever is published beside the log and its checksum is chosen, or an output with noise."""
+
+    def told(release):
+        manifest = json.loads((release / "public/manifest.json").read_text())
+        return manifest.pop("outputs"), manifest["log"].pop("sha256"), manifest
+
+    outputs, checksum, rest = told(releases[kind][1])
+    other_outputs, other_checksum, other_rest = told(release_of(kind, tmp_path / kind, more=97)[1])
+
+    assert rest == other_rest
+    assert checksum != other_checksum
+    assert (outputs is None) == (kind in ("exact", "laplace")) == (other_outputs is None)
 
 
 def test_an_empty_release_can_be_evaluated(tmp_path):

@@ -177,7 +177,10 @@ def test_a_page_can_be_read_without_seeing_it(release, page):
     assert levels.count(1) == 1
     assert all(below - above <= 1 for above, below in pairwise(levels))
     assert all("scope" in th for th in outline.all("th"))
-    assert all(chart["role"] == "img" for chart in outline.all("svg"))
+    assert all(
+        chart["role"] == "img" if chart["class"] == "chart" else chart["aria-hidden"] == "true"
+        for chart in outline.all("svg")
+    )
 
 
 def test_the_sections_are_in_their_order(release):
@@ -190,8 +193,9 @@ def test_the_sections_are_in_their_order(release):
 def test_every_chart_of_the_curator_has_its_table(release):
     text = pages(release)["curator"]
     outline = Outline(text)
+    charts = [chart for chart in outline.all("svg") if chart["class"] == "chart"]
 
-    assert len(outline.all("svg")) == len(outline.all("figure")) == len(outline.all("details")) == 4
+    assert len(charts) == len(outline.all("figure")) == len(outline.all("details")) == 4
     for name in ("frequency", "supports", "budget", "diff-ratio"):
         assert f'id="{name}-title"' in text
 
@@ -310,6 +314,22 @@ def test_both_methods_have_both_pages(release):
     assert "selection" in text
     assert "2.72 in 100" in text  # e·1 % + 10⁻⁶
     assert "51 in 100" in public_page(manifest())  # 1 % + δ
+
+
+def test_stages_are_told_in_the_symbols_of_their_theorem():
+    stage = PublicPage(manifest(**SYNTHETIC)).stages[0]
+
+    assert stage.parameters == "Δ² = 1, σ² ≈ 100"
+    assert (stage.cost, stage.percent) == ("μ² = 1/100", 100)
+
+
+@pytest.mark.parametrize("cost", ["nothing", "1/0", "-1/100", "", "7/100"])
+def test_the_bar_of_a_strange_cost_stays_in_its_place(cost):
+    stage = {**ACCOUNT["stages"][0], "cost": {"mu_squared": cost}}
+    told = manifest(**{**SYNTHETIC, "account": {**ACCOUNT, "stages": [stage]}})
+
+    assert PublicPage(told).stages[0].percent in (None, 100)
+    Outline(public_page(told))
 
 
 @pytest.mark.parametrize("value", ["1/0 and a long text", "x/yyyyyyyyyyyyyyy", "9" * 500 + "/1"])

@@ -1,7 +1,11 @@
 """The parts of selection: caps, weights, thresholds, sensitivities, and replay on neighbours."""
 
 import math
+import os
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -16,6 +20,7 @@ from slogan.dp.selection import (
     _schedule,
     _spreading,
     adaptive_degree,
+    gaussian_histogram,
     laplace_histogram,
     policy_gaussian,
     pooled,
@@ -44,9 +49,9 @@ class Coins:
 
     seed = None
 
-    def __init__(self, hist, coins):
+    def __init__(self, hist, coins, most):
         degree = np.bincount(hist.user, minlength=hist.users)
-        rows = (degree > 3)[hist.user]
+        rows = (degree > most)[hist.user]
         self._words = coins[hist.user[rows], hist.pair[rows]]
 
     def words(self, n):
@@ -76,10 +81,10 @@ def others_decide(cap):
     for _ in range(30):
         hist = random_log(rng, density=0.6)
         coins = rng.integers(0, 2**63, (hist.users, hist.pairs)).astype(np.uint64)
-        whole = sets(cap(hist, Coins(hist, coins), 3))
+        whole = sets(cap(hist, Coins(hist, coins, 3), 3))
         for user in range(hist.users):
             less = hist.without_user(user)
-            alone = sets(cap(less, Coins(less, coins), 3))
+            alone = sets(cap(less, Coins(less, coins, 3), 3))
             if alone[:user] + alone[user + 1 :] != whole[:user] + whole[user + 1 :]:
                 return True
     return False
@@ -168,12 +173,46 @@ def test_roots_are_rounded_up():
         assert square <= root_up(square) ** 2 < square * (1 + Fraction(1, 10**9))
 
 
+def test_warming_up_leaves_nothing_to_compile():
+    code = """
+import numpy as np
+from slogan.dp import selection
+from slogan.dp.selection import _spreading, pooled
+from slogan.randomness import SeededRandomness
+from test_selection import LOOSE, random_log
+pooled.warm_up()
+compiled = set(_spreading._spread.signatures)
+hist = random_log(np.random.default_rng(0), users=20, pairs=300, density=0.5)
+for name in selection.names():
+    selection.load(name)(hist, LOOSE, SeededRandomness(0))
+assert compiled and set(_spreading._spread.signatures) == compiled
+"""
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
 # --- one user moves the sums by no more than is claimed ---
+
+NEIGHBOURS = 2_000
+LOOSE = SelectionBudget(mu_squared=Fraction(9), delta=Fraction(1, 10))
 
 
 def even(chosen, rng):
     attention = np.random.default_rng(int(rng.words(1)[0])).integers(0, CLOSED + 1, chosen.pairs)
     return spread(chosen, attention.astype(np.int8))
+
+
+def pooled_round(chosen, rng):
+    attention = np.random.default_rng(int(rng.words(1)[0])).integers(0, CLOSED + 1, chosen.pairs)
+    return spread(chosen, attention.astype(np.int8), _schedule.schedule(LOOSE).heaviest)
 
 
 def policy(chosen, rng):
@@ -187,15 +226,16 @@ def adapted(chosen, rng):
 
 RULES = {
     "even": (even, UNIT),
+    "pooled": (pooled_round, UNIT),
     "policy": (policy, (1 << policy_gaussian._FINE_BITS) * (1 + policy_gaussian._STRAY)),
     "adaptive": (adapted, adaptive_degree._UNITS * (1 + adaptive_degree._STRAY)),
 }
 
 
-def largest_move(rule, logs):
-    """The largest squared distance between the sums of a log and of its neighbours."""
-    rng, largest = np.random.default_rng(17), 0
-    for seed in range(logs):
+def largest_move(rule, neighbours):
+    """The largest squared distance between the sums of a log and of so many neighbours."""
+    rng, largest, seed = np.random.default_rng(17), 0, 0
+    while neighbours > 0:
         users, pairs = rng.integers(2, 16), rng.integers(1, 8)
         hist = random_log(rng, users=users, pairs=pairs, density=rng.uniform(0.1, 0.9))
         whole = rule(everything(hist), SeededRandomness(seed))
@@ -203,17 +243,43 @@ def largest_move(rule, logs):
             less = rule(everything(hist.without_user(user)), SeededRandomness(seed))
             move = (whole - less).tolist()
             largest = max(largest, sum(step * step for step in move))
+        neighbours, seed = neighbours - hist.users, seed + 1
     return largest
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_no_neighbour_moves_the_sums_further_than_claimed(name):
     rule, claim = RULES[name]
-    largest = largest_move(rule, logs=250)
 
-    assert largest <= claim**2
+    assert largest_move(rule, NEIGHBOURS) <= claim**2
     # a weight that is a hundredth too large is noticed
-    assert largest_move(lambda chosen, rng: rule(chosen, rng) * 101 // 100, logs=40) > claim**2
+    heavier = largest_move(lambda chosen, rng: rule(chosen, rng) * 101 // 100, NEIGHBOURS // 10)
+    assert heavier > claim**2
+
+
+def widest_count(most, weight, neighbours):
+    """The largest squared move of counts to which each user adds a weight for `most` pairs."""
+    rng, largest = np.random.default_rng(29), 0
+
+    def counted(hist, coins):
+        chosen = capped(hist, Coins(hist, coins, most), most)
+        return weight * np.bincount(chosen.pair, minlength=hist.pairs)
+
+    while neighbours > 0:
+        hist = random_log(rng, users=10, pairs=30, density=rng.uniform(0.1, 1))
+        coins = rng.integers(0, 2**63, (hist.users, hist.pairs)).astype(np.uint64)
+        whole = counted(hist, coins)
+        for user in range(hist.users):
+            move = whole - counted(hist.without_user(user), coins)
+            largest = max(largest, int((move**2).sum()))
+        neighbours -= hist.users
+    return largest
+
+
+@pytest.mark.parametrize("most", [laplace_histogram.MOST, gaussian_histogram.MOST])
+def test_no_neighbour_moves_a_histogram_further_than_the_cap_allows(most):
+    assert widest_count(most, 100, NEIGHBOURS) <= 100**2 * most
+    assert widest_count(most, 101, NEIGHBOURS // 10) > 100**2 * most
 
 
 def test_policy_refuses_more_users_than_its_grid_is_made_for():
@@ -223,8 +289,6 @@ def test_policy_refuses_more_users_than_its_grid_is_made_for():
 
 
 # --- replay: with the same noisy sums, a neighbour's run goes the same way ---
-
-LOOSE = SelectionBudget(mu_squared=Fraction(9), delta=Fraction(1, 10))
 
 
 class Tape:

@@ -14,21 +14,31 @@ from slogan.report.kinds import CAPPED, LAPLACE, SYNTHETIC
 from slogan.report.page import Fact, Page
 
 _REASONS = {
-    "unique_pairs": "on pairs that only one user clicked, which are never released",
-    "removed_users": "of users who were removed, or on pairs that only one of the others clicked",
-    "too_dear": "on pairs of which one user holds so much that not one click fits the budget",
-    "not_chosen": "on pairs that fit the budget alone, but not beside the others",
-    "thinned": "on released pairs, beyond the clicks that fit the budget",
-    "not_drawn": "on pairs that could be drawn, beyond what was",
-    "kept": "released",
-    "not_selected": "on pairs that are not released: too few users hold them for the noise",
-    "represented": "on released pairs",
+    "unique_pairs": "On pairs that only one user clicked, which are never released",
+    "removed_users": "Of users who were removed, or on pairs that only one of the others clicked",
+    "too_dear": "On pairs of which one user holds so much that not one click fits the budget",
+    "not_chosen": "On pairs that fit the budget alone, but not beside the others",
+    "thinned": "On released pairs, beyond the clicks that fit the budget",
+    "not_drawn": "On pairs that could be drawn, beyond what was",
+    "kept": "Released",
+    "not_selected": "On pairs that are not released: too few users hold them for the noise",
+    "represented": "On released pairs",
 }
 _REASONS_WITH_NOISE = {
     **_REASONS,
-    "not_chosen": "on pairs that fit the budget alone, but not beside the others and with noise",
-    "thinned": "on released pairs, beyond the clicks that fit the budget or that the noise left",
+    "not_chosen": "On pairs that fit the budget alone, but not beside the others and with noise",
+    "thinned": "On released pairs, beyond the clicks that fit the budget or that the noise left",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of some of the log's clicks."""
+
+    reason: str
+    clicks: str
+    share: str
+    percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +127,25 @@ class CuratorPage(Page):
         ]
 
     @property
-    def lost(self) -> list[tuple[str, str, str]]:
-        """Where the clicks went, by reason: clicks, share, reason."""
+    def lost(self) -> list[Fate]:
+        """Where the clicks went, by reason."""
         found: dict[str, int] = self.certificate.get("clicks_by_fate", {})
         whole = max(1, sum(found.values()))
         reasons = _REASONS_WITH_NOISE if self.kind is LAPLACE else _REASONS
-        return [(f"{n:,}", f"{n / whole:.2%}", reasons[why]) for why, n in found.items()]
+        return [
+            Fate(reasons[why], f"{n:,}", f"{n / whole:.2%}", 100 * n / whole)
+            for why, n in found.items()
+        ]
+
+    @property
+    def beyond(self) -> str:
+        """How often pairs were drawn beyond their clicks; synthetic clicks are not drawn."""
+        found = self.certificate.get("clicks_by_fate", {})
+        more = self.certificate["clicks_out"] - found["kept"] if "kept" in found else 0
+        if not more:
+            return ""
+        are = "click is" if more == 1 else "clicks are"
+        return f"{more:,} released {are} beyond these: a pair may be drawn more often than clicked."
 
     @property
     def left_out(self) -> list[str]:
@@ -206,6 +229,13 @@ class CuratorPage(Page):
                 diff_ratio_chart(ratios, self.evaluation["yardstick"]["diff_ratio_histogram"])
             )
         return drawn
+
+    @property
+    def denominator(self) -> str:
+        """What |D| counts in the measures."""
+        if self.kind is SYNTHETIC:
+            return "|D| counts all clicks of the log."
+        return "As in the paper, |D| counts clicks on pairs that two users or more clicked."
 
     @property
     def compared(self) -> list[Compared]:

@@ -9,7 +9,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from slogan.manifest import Manifest
+from slogan.report.charts.svg import Chart
 from slogan.report.curator import CuratorPage
+from slogan.report.frontier import FrontierPage
 from slogan.report.page import Page
 from slogan.report.public import PublicPage
 
@@ -34,7 +36,20 @@ def curator_page(
     return _rendered("curator.html", CuratorPage(manifest, certificate, evaluation))
 
 
-def _rendered(template: str, page: Page) -> str:
+def frontier_page(page: FrontierPage) -> str:
+    """What each budget buys, for the curator alone."""
+    return _rendered("frontier.html", page)
+
+
+def picture(chart: Chart) -> str:
+    """A chart as a file of its own, with the colours it needs and nothing from elsewhere."""
+    style = _PAGES.get_template("chart.css").render()
+    paper = '<rect width="100%" height="100%" style="fill: var(--card)"/>'
+    opening, rest = chart.svg.split(">", 1)
+    return f"{opening}><style>{style}</style>{paper}{rest}\n"
+
+
+def _rendered(template: str, page: Page | FrontierPage) -> str:
     # The policy allows this style and nothing else: no script, no other style, nothing loaded.
     style = _PAGES.get_template("style.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -17,6 +17,13 @@ _USER_IDS = {
     "keep": "the original ones",
     "synthetic": "drawn at random; they stand for nobody",
 }
+_SYMBOLS = {
+    "mu_squared": "μ²",
+    "norm_squared": "Δ²",
+    "variance": "σ²",
+    "epsilon": "ε",
+    "delta": "δ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,11 @@ class Stage:
 
     name: str
     mechanism: str
+    theorem: str
     parameters: str
     cost: str
+    percent: float | None
+    """Of the μ² that all stages with Gaussian noise cost together."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class Page:
         """Words of the kind with the numbers of this budget."""
         epsilon, delta = self.budget.epsilon_value, self.budget.delta_value
         return words.format(
-            ratio=f"{math.exp(epsilon):.4g}",
+            ratio=f"{math.exp(epsilon):,.4g}",
             chance=one_in(delta),
             epsilon=f"{epsilon:.4g}",
             delta=f"{delta:g}",
@@ -94,9 +104,11 @@ class Page:
         return [
             Stage(
                 name=stage.name,
-                mechanism=f"{stage.mechanism} ({stage.theorem})",
+                mechanism=stage.mechanism.replace("_", " "),
+                theorem=stage.theorem,
                 parameters=_listed(stage.parameters),
                 cost=_listed(stage.cost),
+                percent=_percent(stage.cost.get("mu_squared"), account.cost.get("mu_squared")),
             )
             for stage in account.stages
         ]
@@ -122,7 +134,10 @@ class Page:
         manifest = self.manifest
         budget = manifest.budget
         told = f"ε = {budget.epsilon}" if budget.epsilon else f"e^ε = {budget.exp_epsilon}"
-        chosen = [(n.replace("_", " "), str(v)) for n, v in manifest.parameters.items()]
+        chosen = [
+            (name.replace("_", " "), _short(str(value)).removeprefix("= "))
+            for name, value in manifest.parameters.items()
+        ]
         libraries = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
         return [
             ("method", manifest.method),
@@ -135,14 +150,30 @@ class Page:
 
 
 def _listed(named: dict[str, str]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in named.items())
+    """What is not nothing, by the symbols of the theorems."""
+    return ", ".join(
+        f"{_SYMBOLS.get(name, name.replace('_', ' '))} {_short(value)}"
+        for name, value in named.items()
+        if value != "0"
+    )
 
 
 def _short(value: str) -> str:
     """An exact fraction as a decimal, if it is long; the manifest has it in full."""
-    if len(value) <= 12 or "/" not in value:
-        return value
+    if len(value) <= 12 or "/" not in value or (number := _number(value)) is None:
+        return f"= {value}"
+    return f"≈ {number:,.5g}"
+
+
+def _percent(part: str | None, whole: str | None) -> float | None:
+    """What a part is of the whole, as a bar shows it."""
+    some, every = _number(part or ""), _number(whole or "")
+    return 100 * min(1.0, some / every) if some is not None and every and some >= 0 else None
+
+
+def _number(value: str) -> float | None:
+    """A fraction as a number, if it is one: a manifest from elsewhere may say anything."""
     try:
-        return f"≈ {float(Fraction(value)):.6g}"
-    except (ValueError, ArithmeticError):  # a manifest from elsewhere may say anything
-        return value
+        return float(Fraction(value))
+    except (ValueError, ArithmeticError):
+        return None

@@ -47,14 +47,13 @@ class PublicPage(Page):
 
     def _of_synthesis(self, told: Outputs) -> list[str]:
         kind, rank = told.association, told.association_rank
+        clear = f"{rank} clear direction{'s' * (rank != 1)}"
         if kind != "independent":
-            held = (
-                f"follows the original as far as the noise allows ({kind}, {rank} clear directions)"
-            )
+            held = f"follows the original as far as the noise allows ({kind}, {clear})"
         elif self.manifest.parameters.get("association") == "independent":
             held = "says nothing: it was not measured"
         else:
-            held = f"says nothing: it was lost in the noise ({rank} clear directions)"
+            held = f"says nothing: it was lost in the noise ({clear})"
         return [
             f"{told.coverage:.2%} of all clicks of the original fall on the released "
             "pairs. The share of a pair in the original is about its share here times that.",

@@ -7,6 +7,8 @@ else. Proof: docs/proofs/selection.md.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from slogan.arrays import Ints
@@ -18,7 +20,7 @@ from slogan.dp.selection._grid import GRID
 from slogan.dp.selection._schedule import Round, schedule
 from slogan.dp.selection._spreading import CLOSED, HALVINGS, Halvings, spread
 from slogan.histogram import PairHistogram
-from slogan.randomness import Randomness
+from slogan.randomness import Randomness, SystemRandomness
 
 
 def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
@@ -49,3 +51,14 @@ def attention(noisy: Ints, this: Round) -> Halvings:
     halvings = lacking + np.searchsorted(this.eased, noisy, side="right")
     over = (noisy > this.threshold) | (noisy < this.abandoned)
     return np.where(over, CLOSED, halvings).astype(np.int8)
+
+
+def warm_up() -> None:
+    """Compile the loop over users, once for this installation; the first run then need not wait."""
+    nought = np.zeros(1, dtype=np.int64)
+    hist = PairHistogram(user=nought, pair=nought, count=nought + 1, users=1, pairs=1, query=nought)
+    select(hist, SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 2)), SystemRandomness())
+
+
+if __name__ == "__main__":
+    warm_up()

@@ -30,8 +30,7 @@ def bar_chart(
     """Upright bars from zero, in the order given."""
     top = max([*bars.values, *bars.others, 1.0])
     x = svg.Scale(low=0, high=len(bars.names), begin=svg.LEFT, end=svg.WIDTH - svg.RIGHT)
-    room = 1.3 if bars.others else 1.05  # for the key
-    y = svg.Scale(low=0, high=top * room, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
+    y = svg.Scale(low=0, high=top * 1.05, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
     parts = [_frame(x, y, bars.names, x_title=x_title, y_title=y_title)]
     series = [(bars.values, "after"), (bars.others, "yardstick")][: 2 if bars.others else 1]
     wide = (1 - _GAP) / len(series)
@@ -50,7 +49,7 @@ def bar_chart(
             )
     if bars.others:
         entries = (("bar after", bars.value_name), ("bar yardstick", bars.other_name))
-        parts.append(svg.key(entries, svg.WIDTH - 150, svg.TOP + 4))
+        parts.append(svg.key(entries))
     beside = (bars.other_name,) if bars.others else ()
     return svg.Chart(
         name=name,
@@ -59,7 +58,7 @@ def bar_chart(
         svg=svg.drawing(name, title, summary, *parts),
         headings=(x_title, bars.value_name, *beside),
         rows=tuple(
-            (words, *(f"{values[n]:,.1f}".removesuffix(".0") for values, _ in series))
+            (words, *(_short(values[n]) for values, _ in series))
             for n, words in enumerate(bars.names)
         ),
     )
@@ -71,20 +70,26 @@ def _frame(x: svg.Scale, y: svg.Scale, names: Sequence[str], *, x_title: str, y_
         + svg.label(svg.told(at), x.begin - 8, y(at) + 4, anchor="end")
         for at in y.ticks()
     ]
-    parts += [svg.label(words, x(n + 0.5), y.begin + 18) for n, words in enumerate(names)]
+    parts += [
+        svg.label(words, x(n + 0.5), y.begin + 18, kind="narrow") for n, words in enumerate(names)
+    ]
     parts.append(svg.element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"))
     parts.append(svg.label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"))
     parts.append(svg.label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"))
     return "".join(parts)
 
 
+def _short(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")
+
+
 def diff_ratio_chart(found: Ratios, beside: Ratios | None) -> svg.Chart:
     """How many triplets moved by how much, of those that are shown."""
     names = [*(f"<{10 * n}" for n in range(1, 11)), "more"]
+    average = f", on average over {found['samples']} outputs" if found["samples"] > 1 else ""
     summary = (
-        f"{found['not_shown']:,.1f} of {found['triplets']:,} triplets of frequent pairs are not "
-        f"shown, on average over {found['samples']} outputs; {sum(found['below'][:4]):,.1f} moved "
-        "by less than 40 %."
+        f"{_short(found['not_shown'])} of {found['triplets']:,} triplets of frequent pairs are "
+        f"not shown{average}; {_short(sum(found['below'][:4]))} moved by less than 40%."
     )
     return bar_chart(
         Bars(

@@ -36,7 +36,7 @@ def frequency_chart(before: Curve, after: Curve) -> svg.Chart:
             summary,
             svg.axes(x, y, x_title="rank of the pair", y_title="clicks"),
             *lines,
-            svg.key(entries, svg.WIDTH - 130, svg.TOP + 14),
+            svg.key(entries),
         ),
         headings=("rank", "clicks in the log", "clicks in the release"),
         rows=tuple(

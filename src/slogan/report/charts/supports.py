@@ -40,6 +40,7 @@ def support_chart(points: Points) -> svg.Chart:
             svg.axes(x, y, x_title="share of the log's clicks", y_title="share of the release"),
             diagonal,
             *marks,
+            svg.key((("mark", "released"), ("mark lost", "not released"))),
         ),
         headings=("rank in the log", "share of the log", "share of the release"),
         rows=tuple(

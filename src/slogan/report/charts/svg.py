@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 480, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 46
+LEFT, RIGHT, TOP, BOTTOM = 58, 24, 26, 46
+_LETTER = 7.6
+"""About the width of one; the page's style decides."""
 
 Row = Sequence[str]
 
@@ -134,18 +136,26 @@ def path(points: Sequence[tuple[float, float]], kind: str) -> str:
     return element("path", d=f"M{steps}", class_=f"line {kind}")
 
 
-def key(entries: Sequence[tuple[str, str]], x: float, y: float) -> str:
-    """What the kinds of marks mean, one below the other."""
+def key(entries: Sequence[tuple[str, str]]) -> str:
+    """What the kinds of marks mean: one line above the chart, at the right."""
+    widths = [30 + _LETTER * len(words) for _, words in entries]
+    x, y = WIDTH - RIGHT - sum(widths), TOP - 6
     parts: list[str] = []
-    for n, (kind, words) in enumerate(entries):
-        at = y + 18 * n
-        if kind.startswith("line"):
-            mark = element("line", x1=x, x2=x + 22, y1=at - 4, y2=at - 4, class_=kind)
-        else:
-            mark = element("rect", x=x + 8, y=at - 10, width=14, height=11, class_=kind)
-        parts.append(mark)
-        parts.append(label(words, x + 28, at, anchor="start"))
+    for (kind, words), width in zip(entries, widths, strict=True):
+        parts.append(_sign(kind, x, y - 4))
+        parts.append(label(words, x + 21, y, anchor="start"))
+        x += width
     return "".join(parts)
+
+
+def _sign(kind: str, x: float, y: float) -> str:
+    match kind.split(maxsplit=1)[0]:
+        case "line":
+            return element("line", x1=x, x2=x + 16, y1=y, y2=y, class_=kind)
+        case "mark":
+            return element("circle", cx=x + 11, cy=y, r=3.6, class_=kind)
+        case _:
+            return element("rect", x=x + 5, y=y - 6, width=11, height=11, class_=kind)
 
 
 def _name(key: str) -> str:

@@ -1,0 +1,42 @@
+"""Clicks drawn at random: what people do who only want a smaller log. It protects nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bench.methods import Promise
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+from slogan.report.measures.yardstick import random_sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSampling:
+    """A share of the log's clicks, drawn without replacement, each as likely as any other.
+
+    Promise: none. Whoever has n clicks keeps a row with a chance of about 1 − (1 − share)^n, so
+    that active users are in it almost surely, with rows nobody else has.
+    Schema: that of the log.
+    """
+
+    share: Fraction
+
+    same_schema = True
+    head_only = False
+
+    @property
+    def name(self) -> str:
+        return f"clicks at random, {float(self.share):.0%}"
+
+    @property
+    def promise(self) -> Promise:
+        return Promise(
+            kind="none",
+            unit=None,
+            meaning="none",
+            open="everybody: users with many clicks are in it almost surely",
+        )
+
+    def release(self, hist: PairHistogram, rng: Randomness) -> PairHistogram:
+        return random_sample(hist, int(self.share * hist.clicks), rng)

@@ -1,0 +1,104 @@
+"""What trials prove about a probability, and about ε and δ, with confidence (Clopper–Pearson)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betainccinv, betaincinv
+
+from slogan.arrays import Floats, Ints
+
+_THRESHOLDS = 64
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Every event is at most e^ε times as likely, plus δ, with a user as without, and reversed."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Lower bounds: on ε at the claimed δ, and on δ at the claimed ε."""
+
+    epsilon: float
+    delta: float
+
+    def within(self, claim: Claim) -> bool:
+        """Whether nothing contradicts the claim."""
+        return self.epsilon <= claim.epsilon and self.delta <= claim.delta
+
+
+def at_least(hits: Ints, trials: int, alpha: float) -> Floats:
+    """The probability of a hit is at least this, up to a chance of alpha."""
+    low = betaincinv(np.maximum(hits, 1), trials - hits + 1, alpha)
+    return np.where(hits > 0, np.asarray(low, dtype=np.float64), 0.0)
+
+
+def at_most(hits: Ints, trials: int, alpha: float) -> Floats:
+    """The probability of a hit is at most this, up to a chance of alpha."""
+    high = betainccinv(hits + 1, np.maximum(trials - hits, 1), alpha)
+    return np.where(hits < trials, np.asarray(high, dtype=np.float64), 1.0)
+
+
+def told_apart(with_user: Ints, without: Ints, claim: Claim, alpha: float) -> Found:
+    """What scores of runs with a user and of runs without it prove.
+
+    An event is “the score is at least t”, or the opposite, more likely on either side. Every
+    other run serves to choose one, and the remaining runs, which had no say in it, to judge it.
+
+    Args:
+        with_user: One score for each run with the user.
+        without: And for each run without.
+        claim: What is claimed.
+        alpha: The chance that a bound is too high although the claim holds.
+    """
+    places = np.linspace(0.0, 1.0, _THRESHOLDS + 1)
+    candidates = np.concatenate([with_user[::2], without[::2]])
+    thresholds = np.unique(np.quantile(candidates, places, method="nearest")).astype(np.int64)
+    chosen = _bounds(with_user[::2], without[::2], thresholds, claim, alpha)
+    judged = _bounds(with_user[1::2], without[1::2], thresholds, claim, alpha / 4)
+    return Found(
+        epsilon=max(0.0, float(judged.epsilon.flat[np.argmax(chosen.epsilon)])),
+        delta=max(0.0, float(judged.delta.flat[np.argmax(chosen.delta)])),
+    )
+
+
+def shown_at_least(hits: int, trials: int, alpha: float) -> Found:
+    """What it proves that something impossible without a user happened in so many runs with it."""
+    rate = float(at_least(np.array([hits]), trials, alpha)[0])
+    return Found(epsilon=-float(np.log1p(-rate)), delta=rate)
+
+
+class _Bounds(NamedTuple):
+    """For every event: a lower bound on ε at the claimed δ, and on δ at the claimed ε."""
+
+    epsilon: Floats
+    delta: Floats
+
+
+def _bounds(
+    with_user: Ints, without: Ints, thresholds: Ints, claim: Claim, alpha: float
+) -> _Bounds:
+    reached = [_reaching(scores, thresholds) for scores in (with_user, without)]
+    trials = len(with_user), len(without)
+    missed = [n - hits for n, hits in zip(trials, reached, strict=True)]
+    epsilons: list[Floats] = []
+    deltas: list[Floats] = []
+    for one, other in ((0, 1), (1, 0)):
+        for hits in (reached, missed):
+            often = at_least(hits[one], trials[one], alpha)
+            seldom = at_most(hits[other], trials[other], alpha)
+            epsilons.append(np.log(np.maximum((often - claim.delta) / seldom, _TINY)))
+            deltas.append(often - np.exp(claim.epsilon) * seldom)
+    return _Bounds(np.array(epsilons), np.array(deltas))
+
+
+def _reaching(scores: Ints, thresholds: Ints) -> Ints:
+    """How many scores are at least each threshold."""
+    return len(scores) - np.searchsorted(np.sort(scores), thresholds)

@@ -1,0 +1,151 @@
+"""frontier(): monotone, below its bound, saved as three files, and never called publishable."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from itertools import product
+
+import pytest
+
+import slogan
+from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError
+from slogan.report.frontier import CHOICE, CURATOR_ONLY
+
+POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
+SECRET = "my secret illness"
+
+
+def write(file, rows):
+    file.write_text(
+        "user\tquery\turl\tcount\n" + "".join("\t".join(map(str, r)) + "\n" for r in rows)
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Sixty users who share nine pairs, and one pair nobody else has."""
+    shared = [
+        (u, f"query {n // 2}", f"www.s{n}.com", 1 + (u + n) % 2)
+        for u, n in product(range(60), range(9))
+        if (u * n) % 4 != 1
+    ]
+    file = tmp_path_factory.mktemp("log") / "clicks.tsv"
+    return write(file, [*shared, (1, SECRET, "www.only-me.com", 2)])
+
+
+@pytest.fixture(scope="module")
+def found(log):
+    return slogan.frontier(log, exp_epsilons=POWERS, deltas=DELTAS, solver="exact", time_limit=1)
+
+
+def test_more_of_either_budget_never_buys_less(found):
+    for a, b in product(found.points, found.points):
+        if a.epsilon <= b.epsilon and a.delta <= b.delta:
+            assert a.value <= b.value
+
+
+def test_no_point_passes_its_bound(found):
+    assert len(found.points) == 9
+    for point in found.points:
+        assert point.value <= point.bound <= point.size_bound
+        assert point.clicks == point.value
+        assert 0 <= point.exposed_users_expected <= found.log["users"]
+    assert max(point.value for point in found.points) > 0
+
+
+def test_support_distances_fall_at_one_size(log):
+    found = slogan.frontier(
+        log,
+        exp_epsilons=("1.7", "3"),
+        deltas=("0.5", "0.8"),
+        objective=slogan.FrequentPairs(min_support="1/20"),
+        solver="exact",
+        time_limit=1,
+    )
+    known = sorted((p.budget_per_user, -p.value) for p in found.points if p.value is not None)
+
+    assert {p.clicks for p in found.points if p.value is not None} == {found.output_size}
+    assert known == sorted(known, key=lambda point: point[1])
+    assert found.chart().headings[-1] != "bound m·b"
+
+
+def test_dry_runs_of_synthesize_are_the_same_every_time(log):
+    options = {"mode": "synthesize", "epsilons": ("1", "9"), "deltas": ("1e-2",), "runs": 2}
+    once, again = (slogan.frontier(log, **options) for _ in range(2))
+    strict, loose = once.points
+
+    assert once.points == again.points
+    assert strict.value <= loose.value
+    assert loose.pairs_least <= loose.value <= loose.pairs_most
+    assert once.log["pairs"] == 10
+
+
+def test_the_bound_is_drawn_in(found):
+    chart = found.chart()
+
+    assert chart.headings == ("ε", "δ = 0.1", "δ = 0.5", "δ = 0.8", "bound m·b")
+    assert "bound m·b" in chart.svg
+
+
+def test_it_is_saved_for_the_curator_alone(found, tmp_path):
+    folder = tmp_path / "deep" / "frontier"
+    found.save(folder)
+    page = (folder / "frontier.html").read_text()
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert json.loads((folder / "frontier.json").read_text())["curator_only"] == CURATOR_ONLY
+    assert CURATOR_ONLY in page
+    assert CHOICE in page
+    assert page.count("<tr>") == 1 + len(found.points)
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    root = ET.parse(folder / "frontier.svg").getroot()
+    assert root.find("{http://www.w3.org/2000/svg}style") is not None
+    with pytest.raises(ReleaseExistsError):
+        found.save(folder)
+    found.save(folder, force=True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilons": ("1",), "exp_epsilons": ("2",)},
+        {"exp_epsilons": ()},
+        {"deltas": ()},
+        {"mode": "publish"},
+        {"time_limit": 0},
+        {"runs": 0},
+    ],
+    ids=str,
+)
+def test_what_is_no_grid_is_refused(log, wrong):
+    with pytest.raises(OptionError):
+        slogan.frontier(log, **wrong)
+
+
+def test_a_log_without_a_shared_pair_has_no_frontier(tmp_path):
+    file = write(tmp_path / "clicks.tsv", [(u, f"q{u}", "www.a.com", 1) for u in range(3)])
+
+    with pytest.raises(AllPairsUniqueError):
+        slogan.frontier(file)
+
+
+def test_the_verb_prints_one_object_and_nothing_of_the_log(log, tmp_path):
+    words = ("--exp-epsilons", "1.4, 2", "--deltas", "0.5", "--time-limit", "1", "-o", "out")
+    done = subprocess.run(
+        [sys.executable, "-m", "slogan", "frontier", str(log), *words, "--json"],
+        cwd=tmp_path,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+
+    assert [point["value"] <= point["bound"] for point in told["points"]] == [True, True]
+    assert told == json.loads((tmp_path / "out" / "frontier.json").read_text())
+    for file in (tmp_path / "out").iterdir():
+        assert SECRET not in file.read_text()
+        assert "query 1" not in file.read_text()
