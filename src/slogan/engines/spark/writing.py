@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import zstandard
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.detection import first_line
@@ -23,6 +24,7 @@ from slogan.searchlog import SearchLog
 ROWS_PER_PART = 1_000_000
 """Rows after which another file is begun; a user's rows stay together."""
 _MOST_TASKS = 1_000
+_OURS = "zstd by us"
 _ORDER = tuple(f"slogan_{key}" for key in ("part", "place", "query", "url"))
 """What rows are sorted by, under names that no column of a log should have."""
 _KEYS = "part AS slogan_part, place AS slogan_place, query AS slogan_query, url AS slogan_url"
@@ -129,7 +131,7 @@ def write_log(
         rows = run(session, f"SELECT {_KEYS}, {columns} FROM {{r}}", r=released)
         _write_parts(rows, parts, target, "parquet", "zstd", log.suffix)
         return
-    packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
+    packing = {"": "none", ".gz": "gzip", ".zst": _OURS}[log.compression]
     rows = _lines(session, log, types, released)
     if log.header and log.format in ("tsv", "csv"):
         rows = rows.union(_headers(session, log, max(parts, 1)))
@@ -228,8 +230,18 @@ def _write_parts(
         written = _written(rows.drop(*_ORDER).coalesce(1), target, format, compression)
     target.mkdir()
     for i, file in enumerate(written):
-        file.rename(target / f"part-{i:05}{suffix}")
+        _place(file, target / f"part-{i:05}{suffix}", packed=compression == _OURS)
     shutil.rmtree(_staging(target))
+
+
+def _place(file: Path, target: Path, *, packed: bool) -> None:
+    """Give a written file its name; Spark writes text as Zstandard only with Hadoop's own code."""
+    if not packed:
+        file.rename(target)
+        return
+    with file.open("rb") as plain, target.open("wb") as packing:
+        zstandard.ZstdCompressor().copy_stream(plain, packing)
+    file.unlink()
 
 
 def write_table(frame: DataFrame, target: Path) -> None:
@@ -243,7 +255,8 @@ def _written(
     frame: DataFrame, target: Path, format: str, compression: str, *, by: str | None = None
 ) -> list[Path]:
     """The files that Spark wrote, in order, in a folder beside the target."""
-    writer = frame.write.format(format).option("compression", compression)
+    writer = frame.write.format(format)
+    writer = writer.option("compression", "none" if compression == _OURS else compression)
     if by is not None:
         writer = writer.partitionBy(by)
     writer.option("maxRecordsPerFile", 0).save(address(_staging(target)))
