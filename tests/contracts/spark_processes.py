@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 
 HOME = Path(pyspark.__file__).parent
-PATIENCE = 120
+PATIENCE = 300
 
 
 def environment(folder):

@@ -10,9 +10,9 @@ import pytest
 
 import slogan
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(1200)]
 
-PATIENCE = 400
+PATIENCE = 900
 PROGRAM = Path(__file__).with_name("on_spark.py")
 
 
