@@ -12,6 +12,7 @@ from pathlib import Path
 import pyspark
 
 HOME = Path(pyspark.__file__).parent
+SCALA = re.search(r"_([\d.]+)-", next(HOME.glob("jars/spark-core_*.jar")).name)[1]
 PATIENCE = 300
 
 
@@ -20,6 +21,7 @@ def environment(folder):
     return {
         **os.environ,
         "SPARK_HOME": str(HOME),
+        "SPARK_SCALA_VERSION": SCALA,  # which Spark's own scripts would find out
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_HOSTNAME": "127.0.0.1",
         "SPARK_LOG_DIR": str(folder),
