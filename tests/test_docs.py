@@ -260,7 +260,7 @@ def how_to_pages():
         yield pytest.param(path, marks=spark if "spark" in path.stem else [], id=path.stem)
 
 
-@pytest.mark.parametrize("path", how_to_pages())
+@pytest.mark.parametrize("path", [*how_to_pages()])
 def test_the_commands_of_how_to_pages_run(tmp_path, path):
     prepare(tmp_path)
     lines = commands(path.read_text(encoding="utf-8"))

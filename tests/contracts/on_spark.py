@@ -20,10 +20,10 @@ MOMENTS = {"sanitize": "count", "synthesize": "selection"}
 def main(log, folder, master, *workers):
     conf = {"spark.sql.shuffle.partitions": "2", "spark.executor.memory": "512m"}
     engine = slogan.Spark(master=master, conf={} if master.startswith("sc:") else conf)
-    budget = slogan.PrivacyBudget(epsilon=6, delta="1e-3")
     doomed, told = [int(pid) for pid in workers], {}
-    for name, verb in (("sanitize", slogan.sanitize), ("synthesize", slogan.synthesize)):
-        killed = []
+    for name, delta in (("sanitize", "0.5"), ("synthesize", "1e-3")):
+        verb, killed = getattr(slogan, name), []
+        budget = slogan.PrivacyBudget(epsilon=6, delta=delta)
 
         def kill(stage, note, name=name, killed=killed):
             counted = stage != "count" or "MB" in note
