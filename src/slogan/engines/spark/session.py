@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -47,6 +48,8 @@ class Opened:
 
 def opened(settings: Spark) -> Opened:
     """The session that is meant by these settings."""
+    # Spark warns of pandas wherever it happens to import it, and we hand over integers only.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     if settings.session is not None:
         return Opened(settings.session, _leave_it)
     if settings.master is not None and settings.master.startswith("sc://"):
