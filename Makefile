@@ -7,7 +7,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate \
   --no-header --quiet
 
-.PHONY: help setup demo browser test test-all bench docs lint format lock clean
+.PHONY: help setup demo browser test test-all bench docs reproduction lint format lock clean
 
 help:
 	@echo "make setup     virtual environment with the locked dependencies"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-all  the test suite with the long statistics"
 	@echo "make bench     timings and quality, beside the peers"
 	@echo "make docs      refresh the generated reference pages"
+	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
 	@echo "make lint      ruff and pyright (strict on src/)"
 	@echo "make format    let ruff rewrite the code"
 	@echo "make lock      resolve the dependencies anew into requirements.lock"
@@ -57,6 +58,10 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/reference/render.py
+
+reproduction: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	$(BIN)/slogan reproduce -o docs/reproduction
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -191,7 +191,7 @@ def _index(done: Reproduction) -> str:
         for written in done.pages
     ]
     shared = done.sizes[1]
-    command = f"slogan reproduce -o {done.output}" + (" --quick" if done.quick else "")
+    command = "slogan reproduce" + (" --quick" if done.quick else "")
     made = f"the made-up log of {USERS:,} users, seed {SEED}" if done.made_up else "a log"
     said = [
         f"Written by `{command}`, slogan {version('slogan')}, on {made}.",

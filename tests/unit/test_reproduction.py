@@ -1,6 +1,7 @@
 """reproduce(): published numbers as printed, verdicts that can go both ways, and resumption."""
 
 import json
+import re
 from itertools import pairwise, product
 
 import numpy as np
@@ -162,6 +163,12 @@ def test_every_table_and_figure_of_section_6_has_a_page(made):
         for chart in page.page.charts:
             assert f"({chart.name}.svg)" in text
             assert (folder / f"{chart.name}.svg").read_text().startswith("<svg")
+
+
+def test_pages_have_one_sentence_a_line(made):
+    for file in made[0].glob("*.md"):
+        prose = [line for line in file.read_text().splitlines() if line and line[0] not in "|#>"]
+        assert [x for x in prose if re.search(r"[a-z0-9)`]{3}[.?!] [A-Z][a-z]+ [a-z]", x)] == []
 
 
 def test_published_values_that_no_log_can_give_are_called_so(made):

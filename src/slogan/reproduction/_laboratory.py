@@ -42,7 +42,7 @@ class Seconds:
 
 
 FULL = Seconds(size=30, supports=8, solver=30)
-QUICK = Seconds(size=2, supports=0.5, solver=2)
+QUICK = Seconds(size=2, supports=1, solver=2)
 
 
 @dataclass(kw_only=True)

@@ -66,7 +66,7 @@ def _block(block: Block) -> str:
         heading = [f"## {block.heading}"] if block.heading else []
         said = ["\n".join(_escaped(s) for s in block.sentences)] if block.sentences else []
         return "\n\n".join(heading + said)
-    return f"![{block.title}. {block.summary}]({block.name}.svg)"
+    return f"![{_escaped(f'{block.title}: {block.summary}')}]({block.name}.svg)"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

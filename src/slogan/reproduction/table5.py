@@ -51,6 +51,7 @@ def scaling(lab: Laboratory) -> list[str]:
         f"λ of this log is {largest.value:,.0f}, proven to be at most {largest.bound:,.0f}.",
         f"Each |O| is in the same proportion to it as the published one to 13,088: {sizes}.",
         "A pair can stay frequent only if its share of |O|, in whole clicks, fits the budget.",
+        "Where |O| < 1/s every released pair is frequent in the output, for one click is enough.",
     ]
 
 
@@ -97,6 +98,6 @@ def _precision(found: Mapping[tuple[str, int], Cell]) -> Verdict:
     return observed(
         holds=bool(known) and ones == len(known),
         what="Precision is always 1",
-        seen=f"on this log in {ones} of {len(known)} cells{least}; clicks that frequent pairs "
-        "leave over go to other pairs, some of which become frequent",
+        seen=f"on this log in {ones} of {len(known)} cells{least}; the clicks of |O| for which "
+        "frequent pairs have no room go to other pairs, which may become frequent",
     )
