@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from slogan.detection import (
     ENCODINGS,
@@ -120,9 +120,12 @@ def read(
 
 
 def _addresses(source: object) -> tuple[str, ...]:
-    items = source if isinstance(source, list | tuple) else (source,)
-    found = tuple(str(item) for item in items if re.match(r"[a-z][a-z0-9+.-]*://", str(item)))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if found and len(found) < len(items):  # pyright: ignore[reportUnknownArgumentType]
+    if not _is_path(source):
+        return ()
+    several = isinstance(source, list | tuple)
+    items = [str(item) for item in cast("list[object]", source)] if several else [str(source)]
+    found = tuple(item for item in items if re.match(r"[a-z][a-z0-9+.-]*://", item))
+    if found and len(found) < len(items):
         raise OptionError(
             "some parts of the log are files and some are at addresses",
             hint="write files as addresses too: file:///data/clicks.tsv",

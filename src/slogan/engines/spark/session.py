@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from slogan.engines import Spark
@@ -102,7 +101,8 @@ def _started(settings: Spark) -> Opened:
     try:
         # What the Java process says goes nowhere: it might quote the log.
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        gateway: Any = SparkContext._gateway or launch_gateway(conf, quiet)  # noqa: SLF001  pyright: ignore[reportPrivateUsage]
+        running: Any = cast("Any", SparkContext)._gateway  # noqa: SLF001
+        gateway: Any = running or cast("Any", java_gateway).launch_gateway(conf, quiet)
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as cause:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ def quoted(name: str) -> str:
 def ints(frame: DataFrame) -> list[Ints]:
     """The columns of a frame of integers, brought to the driver."""
     with _unsurprised():
-        table: Any = frame.toArrow()
+        table = cast("Any", frame).toArrow()
     return [np.ascontiguousarray(c.to_numpy(), dtype=np.int64) for c in table.columns]
 
 
@@ -43,7 +43,7 @@ def one(frame: DataFrame) -> list[int]:
 
 def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
     """A frame of columns that the driver has."""
-    table: Any = pa.table(columns)
+    table = cast("Any", pa).table(columns)
     with _unsurprised():
         return session.createDataFrame(table)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -55,7 +56,8 @@ def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
 def _first_line(session: SparkSession, log: SearchLog) -> str:
     if log.files:
         return first_line(log.files[0], log.compression, log.encoding)
-    return str(lines(session, paths(log), log.encoding).filter("beginning").head()["line"])  # pyright: ignore[reportOptionalSubscript]
+    first: Any = lines(session, paths(log), log.encoding).filter("beginning").head()
+    return str(first["line"])
 
 
 def kind_of_ids(spark_type: str) -> IdKind | None:
