@@ -43,11 +43,14 @@ browser:
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
 	    "install it yourself (apt-get install chromium) and try again" >&2
 
+# One Spark session serves all its tests, so they stay in one process.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
 test: $(READY) browser
-	$(BIN)/python -m pytest -n 2 -m "not long"
+	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
 test-all: $(READY) browser
-	$(BIN)/python -m pytest -n 2
+	@if .ci/java; then $(PYTEST); else $(PYTEST) -m "not spark"; fi
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock

@@ -254,7 +254,13 @@ def save_release(folder, **options):
         release.close()
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "how-to").glob("*.md")), ids=lambda p: p.stem)
+def how_to_pages():
+    for path in sorted((DOCS / "how-to").glob("*.md")):
+        spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+        yield pytest.param(path, marks=spark if "spark" in path.stem else [], id=path.stem)
+
+
+@pytest.mark.parametrize("path", [*how_to_pages()])
 def test_the_commands_of_how_to_pages_run(tmp_path, path):
     prepare(tmp_path)
     lines = commands(path.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
 from slogan.dp.ledger import Ledger
+from slogan.engines import Spark
 from slogan.errors import SloganError
 from slogan.evaluation import Evaluation, evaluate
 from slogan.frontier import Frontier, frontier
@@ -45,6 +46,7 @@ __all__ = [
     "Reproduction",
     "SearchLog",
     "SloganError",
+    "Spark",
     "Synthetic",
     "SyntheticRelease",
     "attack",

@@ -98,7 +98,10 @@ def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -
     with watching() as watch:
         watch("count", "")
         found = inspect_log(
-            reading.log(log), engine=reading.engine, memory_limit=reading.memory_limit
+            reading.log(log),
+            engine=reading.host(),
+            memory_limit=reading.memory_limit,
+            watcher=watch,
         )
     show(found.summary(), words.inspection, json=json)
 
@@ -142,7 +145,7 @@ def sanitize(
             counts=counts,
             pseudonyms=pseudonyms,
             seed=seed,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             watcher=watch,
         )
@@ -188,7 +191,7 @@ def synthesize(
             taxonomy=synthesis.taxonomy,
             selector=synthesis.selector,
             seed=seed,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             watcher=watch,
         )

@@ -63,21 +63,31 @@ class Columns:
 
 
 def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """The files meant by one path, several, or glob patterns, in sorted order, each once."""
+    """The files meant by paths, directories or glob patterns, in sorted order, each once."""
     sources = [source] if isinstance(source, str | Path) else source
     files: set[Path] = set()
     for item in sources:
         if Path(item).is_dir():
-            raise LogNotFoundError(
-                f"{item} is a directory", hint=f"name its files with a pattern: '{item}/*.tsv'"
-            )
-        found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
+            found = _files_in(Path(item))
+        else:
+            found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
         if not found:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
         files.update(Path(f) for f in found)
     return tuple(sorted(files))
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files of a directory, without those that writers of many files hide there."""
+    inside = [(f, f.relative_to(folder).parts) for f in folder.rglob("*") if f.is_file()]
+    found = [f for f, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
+    if not found:
+        raise LogNotFoundError(
+            f"the directory {folder} holds no file", hint="check the path, or name the files"
+        )
+    return found
 
 
 def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:

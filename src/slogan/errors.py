@@ -38,6 +38,10 @@ class OptionError(InputError):
     """Options that do not go together, or a value out of range."""
 
 
+class EngineError(InputError):
+    """The engine cannot be started: its library or what it runs on is missing."""
+
+
 class LogNotFoundError(InputError):
     """No file is where the log should be."""
 

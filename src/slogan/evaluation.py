@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from slogan import engines
-from slogan.engines import Counted, Whose
+from slogan.engines import Counted, Spark, Whose
 from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
@@ -95,7 +95,7 @@ def evaluate(
     min_support: Sequence[Number] | Number | None = None,
     samples: int = 10,
     seed: int = 0,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> Evaluation:
@@ -109,17 +109,17 @@ def evaluate(
         samples: Outputs drawn anew from the released clicks of each pair, over which the triplets
             of a sanitized release with exact counts are averaged.
         seed: Of the random sample and the outputs drawn anew: the same seed, the same figures.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
     if samples < 1:
         raise OptionError(f"{samples} samples are not possible", hint="give --samples 1 or more")
     released = _released(release)
-    source = log if isinstance(log, SearchLog) else _original(log, released.manifest)
+    source = log if isinstance(log, SearchLog) else _original(log, released.manifest, engine)
     supports = _supports(min_support, released.manifest)
     stages = Stages(watcher)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         with stages.stage("count"):
             counted = host.count(source, unique_pairs=True)
@@ -255,15 +255,16 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     return table if table.is_file() else "others"
 
 
-def _original(log: Source, manifest: Manifest | None) -> SearchLog:
+def _original(log: Source, manifest: Manifest | None, engine: str | Spark) -> SearchLog:
     if manifest is None:
-        return read(log)
+        return engines.described(log, engine)
     told = manifest.parameters
     return described(
         log,
         manifest,
         encoding=str(told.get("encoding", "utf-8")),
         on_bad_row=str(told.get("on_bad_row", "error")),
+        engine=engine,
     )
 
 

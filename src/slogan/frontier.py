@@ -13,7 +13,7 @@ from slogan.dp import selection
 from slogan.dp.kinds import Kinds
 from slogan.dry_plans import DryPlans, SanitizedPoint, support_of
 from slogan.dry_runs import DryRuns, SynthesizedPoint
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.errors import OptionError, ReleaseExistsError
 from slogan.objectives import Objective
 from slogan.objectives.frequent_pairs import FrequentPairs
@@ -24,7 +24,7 @@ from slogan.report.charts.frontier import Line, frontier_chart
 from slogan.report.charts.svg import Chart
 from slogan.report.frontier import CURATOR_ONLY, FrontierPage
 from slogan.report.html import frontier_page, picture
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
 from slogan.stages import Stages, Watcher, silent
 
@@ -142,7 +142,7 @@ def frontier(
     selector: str = selection.DEFAULT,
     runs: int = 3,
     seed: int = 0,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> Frontier:
@@ -163,7 +163,7 @@ def frontier(
         selector: For synthesize, as there.
         runs: For synthesize: how many dry runs are averaged.
         seed: For synthesize: the same seed gives the same figures.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
@@ -175,10 +175,11 @@ def frontier(
     budgets = _grid(mode, epsilons, exp_epsilons, deltas)
     asked = objective or OutputSize()
     kinds = Kinds.asked(association, None)
-    stages, host = Stages(watcher), engines.load(engine)(memory_limit=memory_limit)
+    stages = Stages(watcher)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         with stages.stage("count"):
-            source = log if isinstance(log, SearchLog) else read(log)
             counted = host.count(source, unique_pairs=mode == "synthesize")
         if mode == "sanitize":
             check_shared(counted)

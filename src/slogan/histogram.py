@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,6 +80,13 @@ class PairHistogram:
     def holders(self) -> Ints:
         """How many users clicked each pair."""
         return np.bincount(self.pair, minlength=self.pairs).astype(np.int64)
+
+    def digest(self) -> str:
+        """SHA-256 of the numbers: the same for all engines, machines and orders of rows."""
+        whole = hashlib.sha256(f"{self.users} {self.pairs} {len(self.user)}\n".encode())
+        for numbers in (self.user, self.pair, self.count, self.query):
+            whole.update(numbers.astype("<i8").tobytes())
+        return whole.hexdigest()
 
     @property
     def clicks(self) -> int:

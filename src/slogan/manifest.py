@@ -12,8 +12,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from slogan import engines
 from slogan.errors import LogNotFoundError
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 
 MANIFEST_VERSION = 1
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
@@ -134,12 +135,18 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
 
 
 def described(
-    source: Source, manifest: Manifest, *, encoding: str = "utf-8", on_bad_row: str = "error"
+    source: Source,
+    manifest: Manifest,
+    *,
+    encoding: str = "utf-8",
+    on_bad_row: str = "error",
+    engine: str | engines.Spark = "duckdb",
 ) -> SearchLog:
     """A log with the format and columns that the manifest names."""
     told = manifest.log
-    return read(
+    return engines.described(
         source,
+        engine,
         format=told.format,
         user=told.user,
         query=told.query,
@@ -152,12 +159,17 @@ def described(
 
 
 def released_file(folder: Path, manifest: Manifest) -> Path:
-    """The released log of a release folder; a name that leads elsewhere is not followed."""
+    """The released log, one file or a folder; a name that leads elsewhere is not followed."""
     name = manifest.log.file
     file = folder / "public" / Path(name).name
-    if name != file.name or file.is_symlink() or not file.is_file():
+    parts = list(file.iterdir()) if file.is_dir() else [file]
+    if name != file.name or not all(_is_plain(part) for part in parts) or file.is_symlink():
         raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
     return file
+
+
+def _is_plain(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
 
 
 def versions() -> dict[str, str]:

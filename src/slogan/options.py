@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ from slogan.errors import OptionError
 from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget
-from slogan.searchlog import SearchLog, read
+from slogan.searchlog import SearchLog
 
 Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
 
@@ -43,17 +43,27 @@ class Reading:
     "utf-8 or latin-1."
     on_bad_row: Literal["error", "skip"] = "error"
     "Stop at a row that cannot be read, or leave it out and count it."
-    engine: str = "duckdb"
-    "Who counts."
+    engine: Annotated[str, Parameter(help=f"Who counts: {' or '.join(engines.names())}.")] = (
+        "duckdb"
+    )
     memory_limit: str | None = None
-    "What the engine may use before it spills to disk, such as 4GB."
+    "What DuckDB may use before it spills to disk, or the counts that Spark hands over: 4GB."
+    spark_master: str | None = None
+    "For spark: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
+    spark_conf: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="For spark: a setting as key=value; may be given again.",
+        ),
+    ] = ()
 
     def log(self, files: list[str]) -> SearchLog:
         """The log meant by these options."""
-        if self.engine not in engines.names():
-            engines.load(self.engine)
-        return read(
+        return engines.described(
             list(files),
+            self.host(),
             format=self.format,
             user=self.user,
             query=self.query,
@@ -63,6 +73,36 @@ class Reading:
             encoding=self.encoding,
             on_bad_row=self.on_bad_row,
         )
+
+    @property
+    def detects(self) -> bool:
+        """Whether nothing is said of the log itself, so that a manifest may tell."""
+        of_log = replace(self, engine="duckdb", memory_limit=None, spark_master=None, spark_conf=())
+        return of_log == Reading()
+
+    def host(self) -> str | engines.Spark:
+        """Who counts, with the settings that belong to it."""
+        if self.engine not in engines.names():
+            engines.load(self.engine)
+        if self.engine == "spark":
+            conf = dict(_setting(text) for text in self.spark_conf)
+            return engines.Spark(master=self.spark_master, conf=conf)
+        if self.spark_master is not None or self.spark_conf:
+            raise OptionError(
+                f"--spark-master and --spark-conf mean nothing for --engine {self.engine}",
+                hint="give --engine spark",
+            )
+        return self.engine
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not (key and mark):
+        raise OptionError(
+            "a setting of Spark is written as key=value",
+            hint="such as --spark-conf spark.driver.memory=4g",
+        )
+    return key, value
 
 
 @Parameter(name="*", group=Group("Privacy budget"))

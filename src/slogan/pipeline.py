@@ -9,7 +9,7 @@ from typing import Literal
 from slogan import engines, objectives
 from slogan.capped import capped
 from slogan.capped_release import CappedRelease
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.errors import AllPairsUniqueError, OptionError, SingleUserError
 from slogan.modes import Counts, Exact, Laplace, Parameters, Private
 from slogan.objectives import Objective
@@ -21,7 +21,7 @@ from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import randomness
 from slogan.release import Release
 from slogan.sampling import sample_users
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
 from slogan.stages import Stages, Watcher, silent
 
@@ -37,7 +37,7 @@ def sanitize(
     counts: Counts | None = None,
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: int | None = None,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> Release | CappedRelease:
@@ -54,7 +54,7 @@ def sanitize(
             `Private()`, which is private end to end.
         pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
         seed: Makes a reproducible test run, which `verify` refuses.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
@@ -66,9 +66,10 @@ def sanitize(
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
     asked, mode = objective or OutputSize(), counts or Exact()
-    stages, host = Stages(watcher), engines.load(engine)(memory_limit=memory_limit)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
+    stages = Stages(watcher)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
-        source = log if isinstance(log, SearchLog) else read(log)
         parameters = {
             **_parameters(asked, mode, solver=solver, time_limit=time_limit, gap=gap),
             "encoding": source.encoding,

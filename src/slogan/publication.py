@@ -133,6 +133,7 @@ class Publication(ABC):
     def certificate(self) -> dict[str, Any]:
         """What was computed from the raw log, with its checksums, for the curator only."""
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
+        inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
         return {
             **self.summary(),
             **self.drawn(),

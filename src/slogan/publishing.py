@@ -125,6 +125,9 @@ def sync(path: Path) -> None:
 
 
 def sha256_of(file: Path) -> str:
-    """The checksum of a file."""
+    """The checksum of a file; of a folder, that of what `sha256sum *` prints in it."""
+    if file.is_dir():
+        listed = "".join(f"{sha256_of(part)}  {part.name}\n" for part in sorted(file.iterdir()))
+        return hashlib.sha256(listed.encode()).hexdigest()
     with file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()

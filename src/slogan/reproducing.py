@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slogan import engines, reproduction
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.generate import generate
 from slogan.histogram import LogSize
 from slogan.pipeline import check_shared
@@ -19,7 +19,7 @@ from slogan.report.html import picture
 from slogan.reproduction._laboratory import FULL, QUICK, Laboratory, digest_of
 from slogan.reproduction._pages import MADE_UP, REAL, Page, markdown, table
 from slogan.reproduction._store import Store
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.stages import Progress, unwatched
 
 USERS, SEED = 2_500, 0
@@ -88,7 +88,7 @@ def reproduce(
     log: SearchLog | Source | None = None,
     quick: bool = False,
     force: bool = False,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     progress: Progress = unwatched,
 ) -> Reproduction:
@@ -102,7 +102,7 @@ def reproduce(
         log: A log of one's own, whose pages are for its curator; a made-up one if not given.
         quick: Give each problem a fraction of the time.
         force: Compute everything anew.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         progress: Told the share that is done and what is done next.
     """
@@ -153,18 +153,19 @@ def reproduce(
 
 
 def _counted(
-    log: SearchLog | Source | None, engine: str, memory_limit: str | None
+    log: SearchLog | Source | None, engine: str | Spark, memory_limit: str | None
 ) -> tuple[Counted, tuple[LogSize, LogSize]]:
-    host = engines.load(engine)(memory_limit=memory_limit)
-    try:
-        with tempfile.TemporaryDirectory() as place:
-            if log is None:
-                log = Path(place, "log.parquet")
-                generate(log, users=USERS, seed=SEED)
-            counted = host.count(log if isinstance(log, SearchLog) else read(log))
+    with tempfile.TemporaryDirectory() as place:
+        if log is None:
+            log = Path(place, "log.parquet")
+            generate(log, users=USERS, seed=SEED)
+        source = log if isinstance(log, SearchLog) else engines.described(log, engine)
+        host = engines.start(engine, source, memory_limit=memory_limit)
+        try:
+            counted = host.count(source)
             return counted, host.sizes()
-    finally:
-        host.close()
+        finally:
+            host.close()
 
 
 def _within(progress: Progress, n: int, of: int, title: str) -> Progress:

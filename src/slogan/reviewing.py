@@ -38,9 +38,13 @@ def verify(
     budget = None if budgeting == Budgeting() else budgeting.budget()
     with watching() as watch:
         watch("verify", "")
-        source = log if reading == Reading() else reading.log(log)
+        source = log if reading.detects else reading.log(log)
         found = verify_release(
-            source, release, budget=budget, memory_limit=reading.memory_limit
+            source,
+            release,
+            budget=budget,
+            engine=reading.host(),
+            memory_limit=reading.memory_limit,
         ).summary()
     show(found, words.verdict, json=json)
     if not found["ok"]:
@@ -115,12 +119,12 @@ def evaluate(
     log, release = _log_and_release(paths, "evaluate")
     with watching() as watch:
         found = evaluate_release(
-            log if reading == Reading() else reading.log(log),
-            release if reading == Reading() or Path(release).is_dir() else reading.log([release]),
+            log if reading.detects else reading.log(log),
+            release if reading.detects or Path(release).is_dir() else reading.log([release]),
             min_support=None if min_support is None else min_support.split(","),
             samples=samples,
             seed=seed,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             watcher=watch,
         )
@@ -168,7 +172,7 @@ def audit(
             time_limit=utility.time_limit,
             trials=trials,
             seed=seed,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             watcher=watch,
         ).summary()

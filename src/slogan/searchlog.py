@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from slogan.detection import (
     ENCODINGS,
@@ -21,6 +22,8 @@ from slogan.detection import (
 from slogan.errors import LogFormatError, OptionError
 
 Source = str | Path | Sequence[str | Path]
+Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
+"""The names of the columns at addresses, given with their format and encoding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,8 @@ class SearchLog:
     """A click log: files of one format, or a table in memory, and what its columns mean."""
 
     files: tuple[Path, ...] = ()
+    addresses: tuple[str, ...] = ()
+    """Where only Spark finds the log, such as s3a://bucket/clicks."""
     table: object | None = None
     format: str
     compression: str = ""
@@ -58,8 +63,9 @@ def read(
     columns: tuple[str, ...] | None = None,
     encoding: str = "utf-8",
     on_bad_row: str = "error",
+    peek: Peek | None = None,
 ) -> SearchLog:
-    """Describe a log without counting it: files, a glob, or a Polars/pandas/Arrow/DuckDB table.
+    """Describe a log without counting it: files, a glob, or a table of any common library.
 
     Args:
         source: A path, several, a glob pattern, or a table.
@@ -71,6 +77,7 @@ def read(
         columns: All column names in order, for a text file that has no header.
         encoding: utf-8 or latin-1, of text files.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
+        peek: Who looks where this process cannot; see `slogan.engines.described`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
     if on_bad_row not in ("error", "skip"):
@@ -81,8 +88,9 @@ def read(
     if not _is_path(source):
         found = assign_roles(_table_columns(source), roles, show=True)
         return SearchLog(table=source, format="parquet", columns=found, skip_bad_rows=skip)
-    files = expand(source)  # pyright: ignore[reportArgumentType]
-    kind, compression = format_of(files, given=format)
+    addresses = _addresses(source)
+    files = () if addresses else expand(source)  # pyright: ignore[reportArgumentType]
+    kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
         raise OptionError(
             f"{kind} files are not read as {encoding}",
@@ -93,9 +101,13 @@ def read(
             f"--columns is for text files without a header, not for {kind}",
             hint="name single columns with --user, --query, --url, --count",
         )
-    names = _names(files, kind, compression, encoding, columns)
+    if columns is None and addresses:
+        names = _looked_up(addresses, kind, encoding, peek)
+    else:
+        names = _names(files, kind, compression, encoding, columns)
     return SearchLog(
         files=files,
+        addresses=addresses,
         format=kind,
         compression=compression,
         header=columns is None,
@@ -105,6 +117,31 @@ def read(
         ),
         skip_bad_rows=skip,
     )
+
+
+def _addresses(source: object) -> tuple[str, ...]:
+    if not _is_path(source):
+        return ()
+    several = isinstance(source, list | tuple)
+    items = [str(item) for item in cast("list[object]", source)] if several else [str(source)]
+    found = tuple(item for item in items if re.match(r"[a-z][a-z0-9+.-]*://", item))
+    if found and len(found) < len(items):
+        raise OptionError(
+            "some parts of the log are files and some are at addresses",
+            hint="write files as addresses too: file:///data/clicks.tsv",
+        )
+    return found
+
+
+def _looked_up(
+    addresses: tuple[str, ...], kind: str, encoding: str, peek: Peek | None
+) -> tuple[str, ...]:
+    if peek is None:
+        raise OptionError(
+            f"only Spark reads {addresses[0].partition(':')[0]}:// addresses",
+            hint="give --engine spark; in Python, a Spark DataFrame",
+        )
+    return peek(addresses, kind, encoding)
 
 
 def _is_path(source: object) -> bool:

@@ -72,7 +72,7 @@ def frontier(
             gap=utility.gap,
             runs=runs,
             seed=seed,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             watcher=watch,
         )
@@ -115,7 +115,7 @@ def reproduce(
             log=None if log is None else reading.log(log),
             quick=quick,
             force=force,
-            engine=reading.engine,
+            engine=reading.host(),
             memory_limit=reading.memory_limit,
             progress=progress,
         )

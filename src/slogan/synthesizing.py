@@ -19,7 +19,7 @@ from slogan.dp.reach import heaviest, weight_needed
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread
 from slogan.dp.synthesis import deal, generator_of
-from slogan.engines import Counted
+from slogan.engines import Counted, Spark
 from slogan.errors import TooFewUsersError
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
@@ -27,7 +27,7 @@ from slogan.privacy import PrivacyBudget
 from slogan.pseudonyms import fresh_pseudonyms
 from slogan.randomness import Randomness, randomness
 from slogan.sampling import Output
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.stages import Stages, Watcher, silent
 from slogan.synthetic import SyntheticRelease
 
@@ -41,7 +41,7 @@ def synthesize(
     taxonomy: str | Path | None = None,
     selector: str = selection.DEFAULT,
     seed: int | None = None,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> SyntheticRelease:
@@ -56,7 +56,7 @@ def synthesize(
         taxonomy: A public file of hosts and their categories.
         selector: A file of `dp/selection/`.
         seed: Makes a reproducible test run, which `verify` refuses.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
@@ -64,9 +64,9 @@ def synthesize(
     spending = spread(budget, association=kinds.looks)
     stages, rng = Stages(watcher), randomness(seed)
     select = selection.load(selector)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
+    host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
-        source = log if isinstance(log, SearchLog) else read(log)
         with stages.stage("count"):
             counted = host.count(source, unique_pairs=True)
         made = synthesized(

@@ -322,6 +322,23 @@ def test_files_that_do_not_belong_together(tmp_path):
         read([a, c])
     with pytest.raises(errors.LogNotFoundError):
         read(tmp_path / "nowhere.tsv")
+    with pytest.raises(errors.LogFormatError, match="different kinds"):
+        read(tmp_path)
+
+
+def test_a_directory_stands_for_its_files_without_what_writers_hide_there(tmp_path):
+    folder = tmp_path / "clicks.tsv"
+    for hidden in (folder / "day=1", folder / "_temporary"):
+        hidden.mkdir(parents=True)
+    write(folder / "part-00000.tsv", tsv(ROWS[:2]))
+    write(folder / "day=1" / "part-00000.tsv", tsv(ROWS[2:]))
+    for name in ("_SUCCESS", ".part-00000.tsv.crc", "_temporary/part-00000.tsv"):
+        write(folder / name, "not a row")
+
+    assert triplets(folder) == SHARED
+
+
+def test_a_directory_without_files_is_no_log(tmp_path):
     with pytest.raises(errors.LogNotFoundError, match="directory"):
         read(tmp_path)
 

@@ -22,6 +22,7 @@ from slogan.dp.capped_sampling import capped_sample
 from slogan.dp.private_histogram import divide, private_histogram
 from slogan.dp.reach import weight_needed
 from slogan.dp.statistics import measure, spread
+from slogan.engines import Spark
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.modes import Counts, Exact, Laplace, Private
@@ -31,7 +32,7 @@ from slogan.planning import Planned, Planning
 from slogan.privacy import PrivacyBudget, exact
 from slogan.randomness import Randomness, randomness
 from slogan.sampling import Output
-from slogan.searchlog import SearchLog, Source, read
+from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
 from slogan.stages import Stages, Watcher, silent
 from slogan.synthesizing import synthetic_output
@@ -55,7 +56,7 @@ def attack(
     time_limit: float = 10.0,
     trials: int = 2_000,
     seed: int | None = None,
-    engine: str = "duckdb",
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
     watcher: Watcher = silent,
 ) -> Findings:
@@ -73,15 +74,15 @@ def attack(
         time_limit: Seconds the solver may take for each problem.
         trials: How often each attack is tried.
         seed: The same seed gives the same findings.
-        engine: A file of `engines/`.
+        engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
     if trials < 100:
         raise OptionError(f"{trials} trials show nothing", hint="give at least 100")
     asked, stages, start = mode or Synthetic(), Stages(watcher), time.perf_counter()
-    source = log if isinstance(log, SearchLog) else read(log)
-    host = engines.load(engine)(memory_limit=memory_limit)
+    source = log if isinstance(log, SearchLog) else engines.described(log, engine)
+    host = engines.start(engine, source, memory_limit=memory_limit)
     try:
         with stages.stage("count"):
             hist = host.count(source, unique_pairs=True).hist

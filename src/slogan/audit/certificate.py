@@ -16,6 +16,7 @@ from slogan.audit.evidence import (
     read_manifest,
     run,
 )
+from slogan.engines import Spark
 from slogan.errors import LogNotFoundError
 from slogan.privacy import PrivacyBudget
 from slogan.searchlog import SearchLog, Source
@@ -35,6 +36,7 @@ def verify(
     release: str | Path,
     *,
     budget: PrivacyBudget | None = None,
+    engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
 ) -> Verdict:
     """Check a release against the log it was made from, with code of its own for every check.
@@ -43,6 +45,8 @@ def verify(
         log: The input log; a path is read with the columns that the manifest names.
         release: The release folder.
         budget: What the release must obey; its manifest's own budget if not given.
+        engine: Who reads the input log: "duckdb", or "spark" or where Spark runs. The comparison is
+            DuckDB's.
         memory_limit: What counting may use before it spills to disk, such as "4GB".
     """
     folder = Path(release)
@@ -58,7 +62,7 @@ def verify(
                 manifest=manifest,
                 asked=asked,
                 sql=sql,
-                clicked=count_input(sql, log, manifest, private),
+                clicked=count_input(sql, log, manifest, private, engine),
                 shown=count_released(sql, folder, manifest, private),
             )
             wanted = _CHECKS[manifest.method, manifest.counts]

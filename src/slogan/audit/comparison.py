@@ -15,6 +15,7 @@ import duckdb
 
 from slogan.audit.conditions import Factor, Judgement, Profiles, judge
 from slogan.detection import decompressed, plain_glob
+from slogan.engines import Spark, hand_over
 from slogan.errors import LogFormatError, OptionError, SloganError
 from slogan.rows import fields_of, literal, rows_sql, source_sql
 from slogan.searchlog import SearchLog
@@ -103,15 +104,30 @@ class Counted:
 
 
 def count(
-    sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path, *, into: str, ignored: str
+    sql: duckdb.DuckDBPyConnection,
+    log: SearchLog,
+    folder: Path,
+    *,
+    into: str,
+    ignored: str,
+    spark: Spark | None = None,
 ) -> Counted:
-    """Count a log into a table; rows that cannot be counted are bad, but for the ignored reason."""
-    source = _source(sql, log, folder)
+    """Count a log into a table; rows that cannot be counted are bad, but for the ignored reason.
+
+    If Spark reads the log, it adds up rows and hands them over as files.
+    """
+    if spark is None:
+        source = _source(sql, log, folder)
+        rows = f"(SELECT *, 1 AS n FROM ({rows_sql(source, fields_of(log))}))"
+    else:
+        added, schema = (literal(f"{part}/*.parquet") for part in hand_over(spark, log, folder))
+        source = f"read_parquet({schema})"
+        rows = f'(SELECT name AS "user", * EXCLUDE (name) FROM read_parquet({added}))'
     try:
         sql.execute(f"""
             CREATE TABLE {into} AS
-            SELECT "user", query, url, reason, sum(clicks) AS clicks, count(*) AS n
-            FROM ({rows_sql(source, fields_of(log))})
+            SELECT "user", query, url, reason, sum(clicks) AS clicks, sum(n) AS n
+            FROM {rows}
             WHERE reason IS DISTINCT FROM {literal(ignored)} GROUP BY ALL""")
     except duckdb.OutOfMemoryException:
         raise

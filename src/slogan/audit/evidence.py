@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from slogan.audit.comparison import Comparison, Counted, count, remove_users
 from slogan.audit.conditions import Bounds, Check, bounds_of
+from slogan.engines import Spark, settings_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
 from slogan.manifest import Manifest, described, released_file
 from slogan.rows import NO_CLICK
@@ -101,7 +102,11 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
 
 
 def count_input(
-    sql: duckdb.DuckDBPyConnection, log: SearchLog | Source, manifest: Manifest, private: Path
+    sql: duckdb.DuckDBPyConnection,
+    log: SearchLog | Source,
+    manifest: Manifest,
+    private: Path,
+    engine: str | Spark,
 ) -> Counted | str:
     """Count the input log, or say why it cannot be read."""
     try:
@@ -114,13 +119,15 @@ def count_input(
                 manifest,
                 encoding=str(told.get("encoding", "utf-8")),
                 on_bad_row=str(told.get("on_bad_row", "error")),
+                engine=engine,
             )
         )
     except LogNotFoundError:
         raise
     except InputError:
         return "the input log cannot be read with the format and columns of the manifest"
-    counted = count(sql, found, private, into="clicked", ignored=NO_CLICK)
+    spark = settings_of(engine, found)
+    counted = count(sql, found, private, into="clicked", ignored=NO_CLICK, spark=spark)
     if counted.bad_rows and not found.skip_bad_rows:
         raise BadRowError(
             f"{counted.bad_rows} rows of the log cannot be read",

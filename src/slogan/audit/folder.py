@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 from jinja2 import UndefinedError
 
@@ -23,12 +24,22 @@ def _not_a_test_run(evidence: Evidence) -> Finding:
 
 def _checksum(evidence: Evidence) -> Finding:
     try:
-        with released_file(evidence.folder, evidence.manifest).open("rb") as data:
-            found = hashlib.file_digest(data, "sha256").hexdigest()
+        found = _digest(released_file(evidence.folder, evidence.manifest))
     except (LogNotFoundError, OSError) as cause:
         raise NotPossibleError("the released log is not in public/") from cause
     same = found == evidence.manifest.log.sha256
     return same, f"the released log is {'' if same else 'not '}the file that the manifest describes"
+
+
+def _digest(released: Path) -> str:
+    """SHA-256 of a file, or of the lines `digest  name` of a folder's files."""
+    if not released.is_dir():
+        with released.open("rb") as data:
+            return hashlib.file_digest(data, "sha256").hexdigest()
+    whole = hashlib.sha256()
+    for name in sorted(part.name for part in released.iterdir()):
+        whole.update(f"{_digest(released / name)}  {name}\n".encode())
+    return whole.hexdigest()
 
 
 def _schema(evidence: Evidence) -> Finding:
@@ -78,8 +89,20 @@ def _words(evidence: Evidence) -> Finding:
 
 def _nothing_else_public(evidence: Evidence) -> Finding:
     expected = {evidence.manifest.log.file, "manifest.json", "report.html"}
+    log = evidence.folder / "public" / evidence.manifest.log.file
     entries = list((evidence.folder / "public").iterdir())
     plain = {entry.name for entry in entries if entry.is_file() and not entry.is_symlink()}
+    if log.is_dir() and not log.is_symlink():
+        # A log in parts is one entry, and its parts are numbered files.
+        parts = sorted(log.iterdir())
+        plain.add(log.name)
+        entries += [
+            part
+            for i, part in enumerate(parts)
+            if part.name != f"part-{i:05}{log.name.removeprefix('log')}"
+            or part.is_symlink()
+            or not part.is_file()
+        ]
     extra = len(entries) - len(expected & plain)
     missing = len(expected - plain)
     return extra + missing == 0, f"{extra} entries too many in public/, {missing} files missing"

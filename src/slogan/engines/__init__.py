@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from slogan.arrays import Ints
+from slogan.errors import EngineError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
 from slogan.sampling import Output
-from slogan.searchlog import SearchLog
+from slogan.searchlog import SearchLog, Source, read
+from slogan.stages import Watcher, silent
 
 Whose = Literal["same", "others"] | Path
 """Whose user-IDs a second log has: the first log's, other people's, or pseudonyms by a table."""
@@ -31,10 +36,31 @@ class Counted:
     """Rows skipped because they cannot be read, by reason."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spark:
+    """Where Spark runs; given in place of the engine's name.
+
+    Without settings, the session that is running, or one of our own on this machine.
+    """
+
+    master: str | None = None
+    """Such as local[2], spark://host:7077, or sc://host:15002 for Spark Connect."""
+    conf: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Settings of a session of our own."""
+    session: Any = None
+    """A session that is used as it is, and left open."""
+
+
 class Engine(Protocol):
     """Two verbs, count and write; the texts of a log stay inside its engine."""
 
-    def __init__(self, *, memory_limit: str | None = None) -> None: ...
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        spark: Spark | None = None,
+        watcher: Watcher = silent,
+    ) -> None: ...
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         """Count a log and remember what the numbers of its histogram stand for.
@@ -76,7 +102,7 @@ class Engine(Protocol):
         Args:
             output: Who is shown with how many clicks of which pair.
             pseudonyms: The name for each shown user, by ascending user number; None keeps real IDs.
-            target: The file to write.
+            target: The file to write, or the folder if the engine writes in parts.
         """
         ...
 
@@ -100,4 +126,63 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> type[Engine]:
     """The engine of that name."""
-    return load_module(sys.modules[__name__], name).ENGINE
+    try:
+        with warnings.catch_warnings():
+            # Spark warns of every version of pandas it has not met; what we hand over are integers.
+            warnings.simplefilter("ignore", FutureWarning)
+            return load_module(sys.modules[__name__], name).ENGINE
+    except ModuleNotFoundError as cause:
+        raise EngineError(
+            f"the engine {name} needs {cause.name}, which is not installed",
+            hint=f"pip install 'slogan[{name}]', or use --engine duckdb",
+        ) from cause
+
+
+def start(
+    engine: str | Spark,
+    log: SearchLog,
+    *,
+    memory_limit: str | None = None,
+    watcher: Watcher = silent,
+) -> Engine:
+    """An engine for a log.
+
+    Args:
+        engine: A file of this folder, or where Spark runs.
+        log: What will be counted.
+        memory_limit: What the engine may use, such as "4GB".
+        watcher: Told what the engine brings to this process.
+    """
+    settings = settings_of(engine, log)
+    name = str(engine) if settings is None else "spark"
+    return load(name)(memory_limit=memory_limit, spark=settings, watcher=watcher)
+
+
+def described(source: Source, engine: str | Spark, **options: Any) -> SearchLog:
+    """What `read()` makes of a log, with Spark's help if that is who will count it."""
+
+    def peek(addresses: tuple[str, ...], kind: str, encoding: str) -> tuple[str, ...]:
+        names = import_module(load("spark").__module__).column_names
+        return names(Spark() if isinstance(engine, str) else engine, addresses, kind, encoding)
+
+    on_spark = isinstance(engine, Spark) or engine == "spark"
+    return read(source, peek=peek if on_spark else None, **options)
+
+
+def settings_of(engine: str | Spark, log: SearchLog) -> Spark | None:
+    """Where Spark runs, if Spark is to read the log: a frame of Spark nobody else can read."""
+    session = getattr(log.table, "sparkSession", None)
+    if session is not None:
+        return Spark(session=session)
+    if isinstance(engine, Spark):
+        return engine
+    return Spark() if engine == "spark" else None
+
+
+def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
+    """Have Spark add up the rows of a log, for others to read.
+
+    Returns folders of Parquet files: one of name, query, url, reason, file, clicks and the number n
+    of rows, and one without rows that has the types of the log's columns.
+    """
+    return import_module(load("spark").__module__).hand_over(spark, log, folder)

@@ -35,14 +35,34 @@ def renumbered(
     users: Whose,
 ) -> PairHistogram:
     """The second histogram with the numbers of the first; what is new comes after."""
-    pair, query = _pair_numbers(sql, first, _saved(folder, "pairs"))
-    user = _user_numbers(sql, first, _saved(folder, "users"), users)
+    pair, query = _known_pairs(sql, _saved(folder, "pairs"))
+    user = _known_users(sql, _saved(folder, "users"), users)
+    return with_numbers_of(first, second, user=user, pair=pair, query=query)
+
+
+def with_numbers_of(
+    first: PairHistogram, second: PairHistogram, *, user: Ints, pair: Ints, query: Ints
+) -> PairHistogram:
+    """The second histogram with the numbers of the first; what is new comes after.
+
+    Args:
+        first: The histogram whose numbers stay.
+        second: The histogram that gets other numbers.
+        user: For each user of the second the number in the first, or −1.
+        pair: For each pair of the second the number in the first, or −1.
+        query: For each pair of the second the number of its query in the first, or −1.
+    """
+    queries = int(first.query.max(initial=-1)) + 1
+    new = np.flatnonzero(query < 0)
+    query = query.copy()
+    query[new] = queries + np.unique(second.query[new], return_inverse=True)[1]
+    users = _after(user, first.users)
     return PairHistogram.of_rows(
-        user=user[second.user],
-        pair=pair[second.pair],
+        user=users[second.user],
+        pair=_after(pair, first.pairs)[second.pair],
         count=second.count,
-        users=max(first.users, int(user.max(initial=-1)) + 1),
-        query=query,
+        users=max(first.users, int(users.max(initial=-1)) + 1),
+        query=np.concatenate([first.query, query[pair < 0]]),
     )
 
 
@@ -56,26 +76,19 @@ def _saved(folder: Path, table: str) -> str:
     return f"read_parquet({literal(plain_glob(folder / f'beside-{table}.parquet'))})"
 
 
-def _pair_numbers(
-    sql: duckdb.DuckDBPyConnection, first: PairHistogram, theirs: str
-) -> tuple[Ints, Ints]:
-    """For each pair of the second log its number, and the query of every pair of both."""
+def _known_pairs(sql: duckdb.DuckDBPyConnection, theirs: str) -> tuple[Ints, Ints]:
+    """For each pair of the second log the number it has in the first, and that of its query."""
     found = sql.execute(f"""
-        SELECT coalesce(p.pair, -1) AS pair, coalesce(q.query_number, -1) AS query_number,
-               dense_rank() OVER (PARTITION BY q.query IS NULL ORDER BY t.query) - 1 AS rank
+        SELECT coalesce(p.pair, -1) AS pair, coalesce(q.query_number, -1) AS query_number
         FROM {theirs} t LEFT JOIN pairs p USING (query, url)
         LEFT JOIN (SELECT query, any_value(query_number) AS query_number FROM pairs
                    SEMI JOIN {theirs} USING (query) GROUP BY query) q ON q.query = t.query
         ORDER BY t.pair""").fetchnumpy()
-    pair, known, rank = (_ints(found[name]) for name in ("pair", "query_number", "rank"))
-    queries = int(first.query.max(initial=-1)) + 1
-    query = np.where(known >= 0, known, queries + rank)
-    return _after(pair, first.pairs), np.concatenate([first.query, query[pair < 0]])
+    return _ints(found["pair"]), _ints(found["query_number"])
 
 
-def _user_numbers(
-    sql: duckdb.DuckDBPyConnection, first: PairHistogram, theirs: str, users: Whose
-) -> Ints:
+def _known_users(sql: duckdb.DuckDBPyConnection, theirs: str, users: Whose) -> Ints:
+    """For each user of the second log the number they have in the first, or −1."""
     if isinstance(users, Path):
         table = f"read_parquet({literal(plain_glob(users))})"
         names = f"""SELECT t."user", n.name FROM {theirs} t LEFT JOIN
@@ -88,7 +101,7 @@ def _user_numbers(
     found = sql.execute(f"""
         SELECT coalesce(u."user", -1) AS "user" FROM ({names}) t LEFT JOIN users u USING (name)
         ORDER BY t."user" """).fetchnumpy()
-    return _after(_ints(found["user"]), first.users)
+    return _ints(found["user"])
 
 
 def _after(numbers: Ints, taken: int) -> Ints:

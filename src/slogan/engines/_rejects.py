@@ -28,9 +28,10 @@ _ERROR_OF = {
     "query missing": (BadRowError, "the query is missing, but there is a click"),
     "unreadable": (BadRowError, "not a row of this format"),
 }
+_NOT_UTF8 = "not UTF-8"
 _WORDS_FOR = {
-    "INVALID ENCODING": "not UTF-8",
-    "INVALID UNICODE": "not UTF-8",
+    "INVALID ENCODING": _NOT_UTF8,
+    "INVALID UNICODE": _NOT_UTF8,
     "MISSING COLUMNS": "too few columns",
     "TOO MANY COLUMNS": "too many columns",
     "UNQUOTED VALUE": "a quote that does not close, or text after it",
@@ -82,10 +83,9 @@ def _unread(sql: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
 
 def _unread_error(log: SearchLog, file: str, line: int, kind: str) -> BadRowError:
     what = _WORDS_FOR.get(kind, kind.lower())
-    if what == "not UTF-8":
+    if what == _NOT_UTF8:
         line = _undecodable_line(Path(file), log) or line
-        return BadRowError(f"{file}, line {line}: {what}", hint=_ENCODING_HINT)
-    return BadRowError(f"{file}, line {line}: {what}", hint=_HINT)
+    return bad_row_error(what, f"{file}, line {line}", log)
 
 
 def _located(
@@ -100,14 +100,20 @@ def _located(
             WHERE reason <> {literal(NO_CLICK)} LIMIT 1""").fetchall()
         if found:
             row, reason = found[0]
-            error, what = _ERROR_OF[reason]
             where = f"row {row}"
             if log.table is None and log.format in ("tsv", "jsonl"):
                 where = f"line {_line_of_row(Path(name), log, row)}"
-            if reason == "unreadable":
-                what = _unreadable_words(log)
-            return error(f"{name}, {where}: {what}", hint=_HINT)
+            return bad_row_error(reason, f"{name}, {where}", log)
     return BadRowError("a row cannot be read", hint=_HINT)
+
+
+def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
+    """The error for a row that cannot be counted for this reason, or these words."""
+    error, what = _ERROR_OF.get(reason, (BadRowError, reason))
+    if reason == "unreadable":
+        what = _unreadable_words(log)
+    hint = _ENCODING_HINT if what == _NOT_UTF8 else _HINT
+    return error(f"{where}: {what}", hint=hint)
 
 
 def _unreadable_words(log: SearchLog) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.detection import decompressed
-from slogan.engines import Counted, Whose
+from slogan.engines import Counted, Spark, Whose
 from slogan.engines._beside import none_beside, renumbered, save_texts
 from slogan.engines._rejects import raise_if_bad
 from slogan.engines._writing import column_types, kind_of_shown, kind_of_type, write_log
@@ -24,6 +24,7 @@ from slogan.pseudonyms import IdKind
 from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_sql, source_sql
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
+from slogan.stages import Watcher, silent
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
@@ -32,7 +33,14 @@ _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
 class DuckDBEngine:
     """Counts one log and writes outputs for it."""
 
-    def __init__(self, *, memory_limit: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        spark: Spark | None = None,
+        watcher: Watcher = silent,
+    ) -> None:
+        del spark, watcher  # nothing is to be set, and all stays in this process
         self._folder = Path(tempfile.mkdtemp(prefix="slogan-"))  # mode 0700
         self._sql = duckdb.connect(
             config={

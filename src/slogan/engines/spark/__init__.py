@@ -1,0 +1,325 @@
+"""The engine for logs beyond one machine: Apache Spark, by its SQL and frames alone.
+
+Texts stay in Spark. What comes to this process are integers, the urls of released pairs, and the
+number of rows by reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from slogan.arrays import Ints
+from slogan.engines import Counted, Spark, Whose
+from slogan.engines._beside import none_beside, with_numbers_of
+from slogan.engines.spark import reading, writing
+from slogan.engines.spark.beside import known_pairs, known_users
+from slogan.engines.spark.counting import Numbered, added_up, check, number
+from slogan.engines.spark.reading import address, rows, typed_table
+from slogan.engines.spark.session import opened
+from slogan.engines.spark.sql import discreet, frame_of, ints, one, run
+from slogan.errors import EmptyLogError, OptionError, SloganError
+from slogan.histogram import LogSize, PairHistogram
+from slogan.pseudonyms import IdKind
+from slogan.sampling import Output
+from slogan.searchlog import SearchLog
+from slogan.stages import Watcher, silent
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BYTES_PER_ROW = 8 * 3
+_COPIES = 4
+"""Sorting the rows of a histogram takes as much again, more than once."""
+
+
+class SparkEngine:
+    """Counts one log and writes outputs for it."""
+
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        spark: Spark | None = None,
+        watcher: Watcher = silent,
+    ) -> None:
+        self._room = _bytes(memory_limit) if memory_limit else _memory() // 2
+        self._watcher = watcher
+        self._opened = opened(spark or Spark())
+        self._session = self._opened.session
+        self._log: SearchLog | None = None
+        self._added: DataFrame | None = None
+        self._numbered: Numbered | None = None
+        self._result: Counted | None = None
+        self._types: dict[str, str] = {}
+
+    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+        if self._log is not None:
+            raise RuntimeError("an engine counts one log; make another")
+        self._log = log
+        with _counting(log):
+            added = self._added = added_up(self._session, rows(self._session, log)).persist()
+            checked = check(self._session, added, log)
+            self._types = writing.column_types(self._session, log)
+            numbered = number(self._session, added, unique_pairs=unique_pairs)
+            self._numbered = numbered
+            self._announce(numbered)
+            hist = _histogram(numbered)
+        self._result = Counted(
+            hist=hist,
+            clicks=checked.clicks,
+            users=numbered.users_of_log,
+            pairs=numbered.pairs_of_log,
+            rows_without_click=checked.rows_without_click,
+            bad_rows=checked.bad_rows,
+        )
+        return self._result
+
+    def _announce(self, numbered: Numbered) -> None:
+        """Say how much is about to come to this process, or that it would not fit."""
+        clicks, _, pairs = numbered.size
+        coming = _BYTES_PER_ROW * clicks + _BYTES_PER_ROW * pairs
+        words = f"{clicks:,} clicked pairs of users, as integers: {coming / 1e6:,.1f} MB"
+        self._watcher("count", words)
+        if _COPIES * coming > self._room:
+            raise SloganError(
+                f"the histogram does not fit this process: {words}, and as much again "
+                f"{_COPIES - 1} times to sort them, of {self._room / 1e6:,.0f} MB",
+                hint="run where there is more memory, raise --memory-limit, or take a shorter "
+                "period of logs",
+            )
+
+    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+        first, mine = self._counted, self._numbers
+        other = SparkEngine(spark=Spark(session=self._session), watcher=self._watcher)
+        other._room = self._room
+        try:
+            second = other.count(log, unique_pairs=True)
+            theirs = other._numbers
+            with _comparing():
+                pair, query = known_pairs(self._session, mine, theirs)
+                user = known_users(self._session, mine, theirs, users)
+        except EmptyLogError:
+            return none_beside(first.hist)
+        finally:
+            other.close()
+        return with_numbers_of(first.hist, second.hist, user=user, pair=pair, query=query)
+
+    @property
+    def _counted(self) -> Counted:
+        if self._result is None:
+            raise RuntimeError("count a log first")
+        return self._result
+
+    @property
+    def _numbers(self) -> Numbered:
+        if self._numbered is None:
+            raise RuntimeError("count a log first")
+        return self._numbered
+
+    @property
+    def _asked(self) -> SearchLog:
+        if self._log is None:
+            raise RuntimeError("count a log first")
+        return self._log
+
+    def sizes(self) -> tuple[LogSize, LogSize]:
+        counted, hist = self._counted, self._counted.hist
+        queries, urls = self._different(self._added)
+        whole = LogSize(
+            clicks=counted.clicks,
+            users=counted.users,
+            queries=queries,
+            urls=urls,
+            pairs=counted.pairs,
+        )
+        queries, urls = self._different(self._numbers.pairs)
+        shared = LogSize(
+            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
+        )
+        return whole, shared
+
+    def _different(self, table: DataFrame | None) -> list[int]:
+        """How many queries and urls a frame holds; a row that is not counted has none."""
+        if table is None:
+            raise RuntimeError("count a log first")
+        with _comparing():
+            return one(
+                run(
+                    self._session,
+                    "SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}",
+                    table=table,
+                )
+            )
+
+    def urls(self, pairs: Ints) -> list[str]:
+        with _comparing():
+            found = run(
+                self._session,
+                "SELECT url FROM {pairs} JOIN {asked} USING (pair) ORDER BY pair",
+                pairs=self._numbers.pairs,
+                asked=frame_of(self._session, pair=pairs),
+            ).collect()
+        return [row["url"] for row in found]
+
+    def id_kind(self, output: Output | None) -> IdKind:
+        fitting = writing.kind_of_ids(self._types[self._asked.columns.user])
+        if fitting is not None or output is None:
+            return fitting or IdKind(type="integer")
+        with _comparing():
+            return writing.kind_of_shown(self._session, self._shown(output, None))
+
+    def _shown(self, output: Output, pseudonyms: list[str] | None) -> DataFrame:
+        """The users of an output and what they are called in it: user, shown."""
+        numbers = np.unique(output.user)
+        if pseudonyms is not None:
+            return frame_of(self._session, user=numbers, shown=pseudonyms)
+        return run(
+            self._session,
+            "SELECT u.user, u.name AS shown FROM {users} u JOIN {asked} a ON a.user = u.user",
+            users=self._numbers.users,
+            asked=frame_of(self._session, user=numbers),
+        )
+
+    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
+        with _writing():
+            users, parts = writing.placed(
+                self._session, self._asked, output, self._shown(output, pseudonyms)
+            )
+            released = run(
+                self._session,
+                """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
+                   JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
+                output=frame_of(
+                    self._session, user=output.user, pair=output.pair, clicks=output.count
+                ),
+                pairs=self._numbers.pairs,
+                users=users,
+            )
+            writing.write_log(self._session, self._asked, self._types, released, parts, target)
+
+    def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
+        with _writing():
+            table = run(
+                self._session,
+                """SELECT u.name AS `user`, m.shown AS pseudonym
+                   FROM {shown} m JOIN {users} u ON u.user = m.user ORDER BY u.name""",
+                shown=self._shown(output, pseudonyms),
+                users=self._numbers.users,
+            )
+            writing.write_table(table, target)
+
+    def write_users(self, users: Ints, target: Path) -> None:
+        with _writing():
+            table = run(
+                self._session,
+                """SELECT u.name AS `user` FROM {users} u JOIN {chosen} c ON c.user = u.user
+                   ORDER BY u.name""",
+                users=self._numbers.users,
+                chosen=frame_of(self._session, user=users),
+            )
+            writing.write_table(table, target)
+
+    def close(self) -> None:
+        kept = [self._added]
+        if self._numbered is not None:
+            kept += [self._numbered.pairs, self._numbered.users]
+        for frame in kept:
+            if frame is not None:
+                with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
+                    frame.unpersist()
+        self._added = self._numbered = None
+        self._opened.end()
+        self._opened = replace(self._opened, end=_nothing)
+
+
+def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
+    """Add up the rows of a log; see `slogan.engines.hand_over`."""
+    added, schema = folder / "added.spark", folder / "schema.spark"
+    ours = opened(spark)
+    try:
+        with _counting(log):
+            added_up(ours.session, rows(ours.session, log)).write.parquet(address(added))
+            if log.format == "parquet":
+                typed_table(ours.session, log).limit(0).write.parquet(address(schema))
+    finally:
+        ours.end()
+    return added, schema
+
+
+def column_names(
+    spark: Spark, addresses: tuple[str, ...], kind: str, encoding: str
+) -> tuple[str, ...]:
+    """The columns of a log at these addresses; see `slogan.engines.described`."""
+    ours = opened(spark)
+    try:
+        with discreet(
+            "Spark cannot read what is at that address",
+            "check the address, and that Spark has what its scheme needs: --spark-conf",
+        ):
+            return reading.column_names(ours.session, addresses, kind, encoding)
+    finally:
+        ours.end()
+
+
+@contextmanager
+def _counting(log: SearchLog) -> Generator[None]:
+    with discreet(
+        f"Spark cannot read or count the log as {log.format}",
+        "check that the files are complete and that every worker can read them; give Spark "
+        "more memory with --spark-conf spark.driver.memory=4g or spark.executor.memory=4g",
+    ):
+        yield
+
+
+def _histogram(numbered: Numbered) -> PairHistogram:
+    pair, number_of = ints(numbered.pairs.select("pair", "query_number"))
+    query = np.empty_like(number_of)
+    query[pair] = number_of
+    user, clicked, count = ints(numbered.clicks)
+    return PairHistogram.of_rows(
+        user=user, pair=clicked, count=count, users=numbered.size[1], query=query
+    )
+
+
+def _nothing() -> None:
+    """Nothing is left to end."""
+
+
+@contextmanager
+def _comparing() -> Generator[None]:
+    with discreet("Spark lost what it had counted", "check that the cluster is up; try again"):
+        yield
+
+
+@contextmanager
+def _writing() -> Generator[None]:
+    with discreet(
+        "Spark cannot write the release",
+        "choose a folder that every worker can write to; if a released value does not fit the "
+        "type of its column, widen the types of the count and user columns, or make them text",
+    ):
+        yield
+
+
+def _bytes(limit: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", limit.strip().upper())
+    if found is None:
+        raise OptionError(
+            f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
+        )
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+ENGINE = SparkEngine

@@ -1,0 +1,205 @@
+"""How Spark counts: rows added up, bad rows told, shared pairs kept, texts numbered in their order.
+
+Nothing here depends on how Spark divides the work, so a task that runs twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+from slogan.engines._rejects import bad_row_error
+from slogan.engines.spark.reading import HEADER
+from slogan.engines.spark.sql import ints, one, run
+from slogan.errors import EmptyLogError, HugeCountError
+from slogan.rows import MOST_CLICKS, NO_CLICK
+from slogan.searchlog import SearchLog
+
+ROWS_PER_STRETCH = 2_000_000
+"""Texts that one task may sort; more are divided by their first letters."""
+
+_OVERFLOWN = 2**62
+_ADDED_UP = f"""
+    SELECT name, query, url, IF(reason = '{HEADER}', 'unreadable', reason) AS reason, file,
+           coalesce(try_sum(clicks), {_OVERFLOWN}) AS clicks,
+           count(*) - IF(reason <=> '{HEADER}', 1, 0) AS n
+    FROM (SELECT IF(reason IS NULL, name, NULL) AS name, IF(reason IS NULL, query, NULL) AS query,
+                 IF(reason IS NULL, url, NULL) AS url, IF(reason IS NULL, clicks, 0) AS clicks,
+                 reason, IF(reason IS NULL OR reason = '{NO_CLICK}', NULL, file) AS file
+          FROM {{rows}})
+    GROUP BY name, query, url, reason, file HAVING n > 0"""
+_HELD = """
+    SELECT query, url, count(*) AS holders FROM {added} WHERE reason IS NULL GROUP BY query, url"""
+# The bytes that all texts begin with tell nothing; the next seven, as a number, keep the order.
+_COMMON = """
+    SELECT size(filter(sequence(1, least(256, octet_length(low))),
+                       i -> substr(low, 1, i) = substr(high, 1, i))) AS common
+    FROM (SELECT CAST(min(text) AS BINARY) AS low, CAST(max(text) AS BINARY) AS high FROM {texts})
+"""
+
+
+def added_up(session: SparkSession, rows: DataFrame) -> DataFrame:
+    """One row for each user and pair with its clicks; one for each reason and file not to count.
+
+    The header of each file is gone; if it comes again, that is a row as any other, and no good one.
+    """
+    return run(session, _ADDED_UP, rows=rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What the added rows say of the log as a whole."""
+
+    clicks: int
+    rows_without_click: int
+    bad_rows: dict[str, int]
+
+
+def check(session: SparkSession, added: DataFrame, log: SearchLog) -> Checked:
+    """Raise for bad rows, or count them if they may be skipped; raise if no click is left."""
+    told = run(
+        session,
+        """SELECT reason, file, sum(n) AS n, CAST(sum(CAST(clicks AS DECIMAL(38))) AS STRING) AS c
+           FROM {added} GROUP BY reason, file ORDER BY file, reason""",
+        added=added,
+    ).collect()
+    clicks = sum(int(row["c"]) for row in told)
+    no_click = sum(int(row["n"]) for row in told if row["reason"] == NO_CLICK)
+    bad: dict[str, int] = {}
+    for row in told:
+        reason, n = row["reason"], int(row["n"])
+        if reason not in (None, NO_CLICK):
+            if not log.skip_bad_rows:
+                raise bad_row_error(reason, f"{row['file']}, {n} rows", log)
+            bad[reason] = bad.get(reason, 0) + n
+    if clicks == 0:
+        raise EmptyLogError(
+            f"the log holds no click ({no_click} rows without one)",
+            hint="check that --url names the column of the clicked url",
+        )
+    if clicks > MOST_CLICKS:
+        raise HugeCountError(
+            "the counts of the log sum to more than 2^53",
+            hint="count in a coarser unit, or split the log",
+        )
+    return Checked(clicks=clicks, rows_without_click=no_click, bad_rows=bad)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbered:
+    """The texts of a log with their numbers, and the clicks, all as frames."""
+
+    pairs: DataFrame
+    """pair, query_number, query, url"""
+    users: DataFrame
+    """user, name"""
+    clicks: DataFrame
+    """user, pair, clicks"""
+    pairs_of_log: int
+    users_of_log: int
+    size: tuple[int, int, int]
+    """Rows of clicks, users and pairs that have numbers."""
+
+
+def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Numbered:
+    """Number pairs, queries and users from 0 in the order of their bytes."""
+    held = run(session, _HELD, added=added)
+    least = 1 if unique_pairs else 2
+    pairs_of_log, kept, rows = one(
+        run(
+            session,
+            f"""SELECT count(*), count_if(holders >= {least}),
+                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0) FROM {{held}}""",
+            held=held,
+        )
+    )
+    (users_of_log,) = one(run(session, "SELECT count(DISTINCT name) FROM {added}", added=added))
+    pairs = _numbered_pairs(session, held.filter(f"holders >= {least}"), kept).persist()
+    named = run(
+        session,
+        """SELECT t.name, p.pair, t.clicks FROM {added} t
+           JOIN {pairs} p ON p.query = t.query AND p.url = t.url""",
+        added=added,
+        pairs=pairs,
+    )
+    names = named.select("name").distinct()
+    users = _numbered_users(session, names, users_of_log).persist()
+    clicks = run(
+        session,
+        "SELECT u.user, n.pair, n.clicks FROM {named} n JOIN {users} u ON u.name = n.name",
+        named=named,
+        users=users,
+    )
+    return Numbered(
+        pairs=pairs,
+        users=users,
+        clicks=clicks,
+        pairs_of_log=pairs_of_log,
+        users_of_log=users_of_log,
+        size=(rows, users.count(), kept),
+    )
+
+
+def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFrame:
+    parted = _parted(session, held, "query", rows)
+    counts = "SELECT stretch, count(*) AS pairs, count(DISTINCT query) AS queries FROM {parted}"
+    pairs, queries = _starts(session, parted, counts)
+    return run(
+        session,
+        f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY query, url) - 1
+                       + element_at({pairs}, stretch + 1) AS pair,
+                   dense_rank() OVER (PARTITION BY stretch ORDER BY query) - 1
+                       + element_at({queries}, stretch + 1) AS query_number, query, url
+            FROM {{parted}}""",
+        parted=parted,
+    )
+
+
+def _numbered_users(session: SparkSession, names: DataFrame, rows: int) -> DataFrame:
+    parted = _parted(session, names, "name", rows)
+    counts = "SELECT stretch, count(*) AS users FROM {parted}"
+    (users,) = _starts(session, parted, counts)
+    return run(
+        session,
+        f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY name) - 1
+                       + element_at({users}, stretch + 1) AS user, name
+            FROM {{parted}}""",
+        parted=parted,
+    )
+
+
+def _parted(session: SparkSession, frame: DataFrame, text: str, rows: int) -> DataFrame:
+    """The frame with a number for the stretch of the order in which the text of a row lies."""
+    stretches = -(-rows // ROWS_PER_STRETCH)
+    if stretches <= 1:
+        return frame.selectExpr("*", "0 AS stretch")
+    texts = frame.selectExpr(f"{text} AS text")
+    (common,) = one(run(session, _COMMON, texts=texts))
+    beginning = (
+        f"CAST(conv(rpad(hex(substr(CAST({text} AS BINARY), {common + 1}, 7)), 14, '0'), 16, 10) "
+        "AS BIGINT)"
+    )
+    shares = ", ".join(f"{i}D / {stretches}" for i in range(1, stretches))
+    cuts = run(
+        session,
+        f"SELECT explode(approx_percentile({beginning}, array({shares}))) AS cut FROM {{frame}}",
+        frame=frame,
+    )
+    places = ", ".join(f"{cut}L" for cut in sorted({*ints(cuts)[0].tolist()}))
+    return frame.selectExpr(
+        "*", f"size(filter(array({places}), cut -> cut <= {beginning})) AS stretch"
+    )
+
+
+def _starts(session: SparkSession, parted: DataFrame, counts: str) -> list[str]:
+    """For each count, the sums over earlier stretches as an array of SQL."""
+    stretch, *found = ints(run(session, f"{counts} GROUP BY stretch", parted=parted))
+    arrays: list[str] = []
+    for count in found:
+        whole = np.zeros(int(stretch.max(initial=0)) + 1, dtype=np.int64)
+        whole[stretch] = count
+        before = np.cumsum(whole) - whole
+        arrays.append(f"array({', '.join(f'{n}L' for n in before.tolist())})")
+    return arrays

@@ -1,0 +1,242 @@
+"""How Spark reads a log: any source as rows of name, query, url, clicks, reason and file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, StructType
+
+from slogan.detection import split_fields
+from slogan.engines.spark.sql import quoted, run
+from slogan.errors import EmptyLogError, LogFormatError, OptionError
+from slogan.rows import MOST_CLICKS, NO_CLICK
+from slogan.searchlog import SearchLog
+
+HEADER = "header"
+"""The reason not to count a line that is the header: one in each file, and a bad row beyond."""
+NOT_UTF8 = "not UTF-8"
+
+_MARK = "\ufeff"  # of byte order, at the beginning of a file
+_BYTES = "ISO-8859-1"  # one character a byte, so nothing is lost or repaired
+# Java takes 1d and a trailing control character for numbers, and 1_000 for none.
+_NUMBER = {
+    "joined": "(?<=[0-9])_(?=[0-9])",
+    "javas": "[0-9.][dDfF][ \t\n\x0b\x0c\r]*$|[\x00-\x08\x0e-\x1f]",
+}
+_ROWS = f"""
+    SELECT name, query, url, try_cast(n AS BIGINT) AS clicks, file, CASE
+        WHEN why IS NOT NULL THEN why
+        WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'
+        WHEN name IS NULL OR name = '' THEN 'user missing'
+        WHEN query IS NULL OR query = '' THEN 'query missing'
+        WHEN n IS NULL OR isnan(n) THEN 'count missing'
+        WHEN n < 0 THEN 'count negative'
+        WHEN n = 0 THEN 'count zero'
+        WHEN n >= {MOST_CLICKS} THEN 'count huge'
+        WHEN n <> floor(n) THEN 'count fractional'
+    END AS reason
+    FROM {{source}}"""
+
+
+def rows(session: SparkSession, log: SearchLog) -> DataFrame:
+    """Every row of the log with the reason why it cannot be counted, if any."""
+    kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
+    return run(session, _ROWS, source=kinds[log.format](session, log))
+
+
+def paths(log: SearchLog) -> list[str]:
+    """Where Spark finds the log."""
+    return [*log.addresses, *(address(file) for file in log.files)]
+
+
+def column_names(
+    session: SparkSession, addresses: tuple[str, ...], kind: str, encoding: str
+) -> tuple[str, ...]:
+    """The columns of a log at these addresses."""
+    if kind == "parquet":
+        return tuple(session.read.parquet(*addresses).columns)
+    first = lines(session, list(addresses), encoding).filter("beginning").head()
+    if first is None:
+        raise EmptyLogError("there is nothing at that address", hint="check the address")
+    line = str(first["line"]).removeprefix(_MARK)
+    return tuple(json.loads(line)) if kind == "jsonl" else split_fields(line, kind)
+
+
+def address(file: Path) -> str:
+    """A local file for Spark, which takes every name as a pattern."""
+    escaped = "".join(f"\\{c}" if c in "*?[]{}\\" else c for c in str(file.absolute()))
+    return f"file://{escaped}"
+
+
+def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
+    """A log whose columns have types: Parquet, or a frame."""
+    if isinstance(log.table, DataFrame):
+        return log.table
+    if log.table is not None:
+        raise OptionError(
+            f"Spark does not count a {type(log.table).__name__}",
+            hint="give files or a Spark DataFrame, or use --engine duckdb",
+        )
+    if log.compression:
+        raise LogFormatError(
+            f"Spark does not read Parquet inside {log.compression}",
+            hint="unpack the files; Parquet compresses by itself",
+        )
+    return session.read.parquet(*paths(log))
+
+
+def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
+    table, columns = typed_table(session, log), log.columns
+    _require_text(table.schema, log)
+    count = "1" if columns.count is None else quoted(columns.count)
+    file = "'the table'" if log.table is not None else "_metadata.file_name"
+    named = table.selectExpr("*", f"{file} AS slogan_file")
+    return run(
+        session,
+        f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
+                   CAST({quoted(columns.query)} AS STRING) AS query,
+                   CAST({quoted(columns.url)} AS STRING) AS url,
+                   try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
+                   slogan_file AS file
+            FROM {{named}}""",
+        named=named,
+    )
+
+
+def _require_text(schema: StructType, log: SearchLog) -> None:
+    columns = log.columns
+    for role in ("user", "query", "url", "count"):
+        name = getattr(columns, role)
+        if name is not None and isinstance(schema[name].dataType, BinaryType):
+            raise LogFormatError(
+                f"the column of the {role} holds bytes, not text",
+                hint="make it text; Spark reads UUIDs of Parquet as bytes too",
+            )
+
+
+def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
+    """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
+    text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
+    return run(
+        session,
+        f"""SELECT line, file, beginning FROM (
+                SELECT IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line,
+                       file, beginning
+                FROM (SELECT {text} AS text, file, beginning FROM {{read}}))
+            WHERE line <> ''""",
+        read=session.read.text(places, lineSep="\n").selectExpr(
+            "value", "_metadata.file_name AS file", "_metadata.file_block_start = 0 AS beginning"
+        ),
+    )
+
+
+def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
+    names, columns = log.columns.names, log.columns
+    place = {name: f"get(c, {i})" for i, name in enumerate(names)}
+    return run(
+        session,
+        f"""SELECT {_roles(log, place)}, file, CASE
+                WHEN line IN (:header, concat(:mark, :header)) THEN '{HEADER}'
+                WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
+                WHEN size(c) <> {len(names)} THEN 'unreadable' END AS why
+            FROM (SELECT line, file, split({_unmarked(log)}, :tab, -1) AS c FROM {{lines}})""",
+        {
+            "tab": "\t",
+            "mark": _MARK,
+            "header": "\t".join(names) if log.header else "",
+            **_numbers(columns.count),
+        },
+        lines=lines(session, paths(log), log.encoding),
+    )
+
+
+def _unmarked(log: SearchLog) -> str:
+    """A line without a byte order mark, where one might stand before data."""
+    return "line" if log.header else "trim(LEADING :mark FROM line)"
+
+
+def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
+    columns = log.columns
+    roles = {"user": columns.user, "query": columns.query, "url": columns.url}
+    if columns.count is not None:
+        roles["count"] = columns.count
+    place = {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()}
+    # In brackets, so that anything after the object makes the line unreadable.
+    return run(
+        session,
+        f"""SELECT {_roles(log, place)}, file, CASE
+                WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
+                WHEN v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
+                     OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable' END AS why
+            FROM (SELECT line, file, try_parse_json(concat('[', line, ']')) AS v
+                  FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{lines}}))""",
+        {
+            "mark": _MARK,
+            "blank": " \t",
+            **{role: _json_path(name) for role, name in roles.items()},
+            **_numbers(columns.count),
+        },
+        lines=lines(session, paths(log), log.encoding),
+    )
+
+
+def _json_path(key: str) -> str:
+    mark = '"' if "'" in key else "'"
+    if mark in key:
+        raise LogFormatError(
+            "a key of the log has both kinds of quotes", hint="rename it, or use --engine duckdb"
+        )
+    return f"$[0][{mark}{key}{mark}]"
+
+
+def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
+    names = log.columns.names
+    # One column too many is asked for, so that Spark shows every record as it was written.
+    fields = ", ".join(f"c{i} STRING" for i in range(len(names) + 1))
+    read = (
+        session.read.schema(f"{fields}, raw STRING")
+        .options(columnNameOfCorruptRecord="raw", columnPruning=False, mode="PERMISSIVE")
+        .options(multiLine=True, quote='"', escape='"', header=log.header, encoding=_BYTES)
+        .csv(paths(log))
+    )
+    decoded = [
+        f"CAST(encode({c}, '{_BYTES}') AS STRING) AS {c}" if log.encoding == "utf-8" else c
+        for c in [*(f"c{i}" for i in range(len(names))), "raw"]
+    ]
+    place = {name: f"c{i}" for i, name in enumerate(names)}
+    return run(
+        session,
+        f"""SELECT {_roles(log, place)}, file, CASE
+                WHEN raw IS NULL THEN 'too many columns'
+                WHEN NOT is_valid_utf8(raw) THEN '{NOT_UTF8}'
+                WHEN regexp_like(bare, :open) THEN 'a quote that does not close, or text after it'
+                WHEN commas < {len(names) - 1} THEN 'too few columns'
+                WHEN commas > {len(names) - 1} THEN 'too many columns' END AS why
+            FROM (SELECT *, length(bare) - length(replace(bare, ',', '')) AS commas
+                  FROM (SELECT *, regexp_replace(raw, :quoted, '$1') AS bare FROM {{read}}))""",
+        {
+            "open": '(^|,)"',
+            "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)',
+            **_numbers(log.columns.count),
+        },
+        read=read.selectExpr(*decoded, "_metadata.file_name AS file"),
+    )
+
+
+def _roles(log: SearchLog, place: dict[str, str]) -> str:
+    """The four roles from texts found at these places."""
+    columns = log.columns
+    clicks = "1D"
+    if columns.count is not None:
+        found = place[columns.count]
+        plain = f"regexp_replace({found}, :joined, '')"
+        clicks = f"IF(regexp_like({found}, :javas), NULL, try_cast({plain} AS DOUBLE))"
+    named = {"name": columns.user, "query": columns.query, "url": columns.url}
+    texts = ", ".join(f"{place[column]} AS {role}" for role, column in named.items())
+    return f"{texts}, {clicks} AS n"
+
+
+def _numbers(count: str | None) -> dict[str, str]:
+    return {} if count is None else _NUMBER

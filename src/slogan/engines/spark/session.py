@@ -1,0 +1,126 @@
+"""Where Spark runs: a session that is given, one that is running, or one of our own, quiet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext, java_gateway
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from slogan.engines import Spark
+from slogan.errors import EngineError, OptionError
+
+_INSTALL_JAVA = (
+    "install Java 17, such as openjdk-17-jre-headless, or set JAVA_HOME; or use --engine duckdb"
+)
+# Nothing for others to look at while it runs, and no word on the user's terminal.
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.maxResultSize": "0",  # what comes to the driver is weighed before it comes
+}
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit runs us: Java is there, and so are the master and its settings."""
+_ON_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A session, and what ends it if it is ours to end."""
+
+    session: SparkSession
+    end: Callable[[], None]
+
+
+def opened(settings: Spark) -> Opened:
+    """The session that is meant by these settings."""
+    # Spark warns of pandas wherever it happens to import it, and we hand over integers only.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    if settings.session is not None:
+        return Opened(settings.session, _leave_it)
+    if settings.master is not None and settings.master.startswith("sc://"):
+        return _connected(settings.master, settings)
+    running = SparkSession.getActiveSession()
+    if running is None:
+        return _started(settings)
+    if settings != Spark():
+        raise OptionError(
+            "a Spark session is running already, with settings of its own",
+            hint="leave master and conf out to use it, or stop it first",
+        )
+    return Opened(running, _leave_it)
+
+
+def _leave_it() -> None:
+    """A session of others goes on."""
+
+
+def _connected(address: str, settings: Spark) -> Opened:
+    try:
+        builder = SparkSession.builder.remote(address)
+        for key, value in settings.conf.items():
+            builder = builder.config(key, value)
+        session = builder.create()
+    except (PySparkException, ImportError) as cause:
+        raise EngineError(
+            f"there is no Spark Connect server to be used at {address}",
+            hint="check the address; pip install 'slogan[connect]' if its client is missing",
+        ) from cause
+    return Opened(session, session.stop)
+
+
+def _started(settings: Spark) -> Opened:
+    _require_java()
+    folder = Path(tempfile.mkdtemp(prefix="slogan-"))  # mode 0700: what is spilled is of the log
+    conf = SparkConf()
+    master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
+    chosen = {
+        **_QUIET,
+        **(_ON_LOOPBACK if master.startswith("local") else {}),
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder),
+        "spark.app.name": "slogan",
+        **settings.conf,
+    }
+    conf.setAll(list(chosen.items()))
+    if master:
+        conf.setMaster(master)
+    try:
+        # What the Java process says goes nowhere: it might quote the log.
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running: Any = cast("Any", SparkContext)._gateway  # noqa: SLF001
+        gateway: Any = running or cast("Any", java_gateway).launch_gateway(conf, quiet)
+        session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except (PySparkException, Py4JError) as cause:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise EngineError(
+            f"Spark does not start{' on ' if master else ''}{master}",
+            hint=f"check --spark-master and --spark-conf; {_INSTALL_JAVA}",
+        ) from cause
+    return Opened(session, partial(_end, session, folder))
+
+
+def _end(session: SparkSession, folder: Path) -> None:
+    session.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_java() -> None:
+    if _SUBMITTED in os.environ:
+        return
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which(f"{home}/bin/java" if home else "java") is None:
+        raise EngineError("Spark needs Java, and there is none", hint=_INSTALL_JAVA)

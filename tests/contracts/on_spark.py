@@ -1,0 +1,46 @@
+"""Releases of every kind as a program with its own Spark driver, while workers die.
+
+python on_spark.py LOG FOLDER MASTER [PID PID]
+
+The first worker is killed in `sanitize`, when all is counted and nothing handed over; the second in
+`synthesize`, when the counts are there and Spark is still to find urls and to write.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import slogan
+
+MOMENTS = {"sanitize": "count", "synthesize": "selection"}
+
+
+def main(log, folder, master, *workers):
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.executor.memory": "512m"}
+    engine = slogan.Spark(master=master, conf={} if master.startswith("sc:") else conf)
+    doomed, told = [int(pid) for pid in workers], {}
+    for name, delta in (("sanitize", "0.5"), ("synthesize", "1e-3")):
+        verb, killed = getattr(slogan, name), []
+        budget = slogan.PrivacyBudget(epsilon=6, delta=delta)
+
+        def kill(stage, note, name=name, killed=killed):
+            counted = stage != "count" or "MB" in note
+            if stage == MOMENTS[name] and counted and doomed and not killed:
+                killed.append(doomed.pop(0))
+                os.kill(killed[0], signal.SIGKILL)
+
+        release = verb(log, budget, engine=engine, watcher=kill)
+        release.save(Path(folder) / name)
+        release.close()
+        told[name] = {
+            "digest": release.counted.hist.without_unique_pairs().digest(),
+            "killed": len(killed),
+            "ok": slogan.verify(log, Path(folder) / name).ok,
+        }
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
