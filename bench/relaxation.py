@@ -37,13 +37,14 @@ def main(argv: list[str]) -> None:
         return
     parser = argparse.ArgumentParser(prog="bench relaxation", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the smallest log only")
+    parser.add_argument("--algorithms", default=",".join(ALGORITHMS))
     options = parser.parse_args(argv)
     store = Store("relaxation-quick" if options.quick else "relaxation")
     for users in USERS[:1] if options.quick else USERS:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "log.parquet")
             slogan.generate(log, users=users, clicks_per_user=28, seed=0)
-            for algorithm in ALGORITHMS:
+            for algorithm in options.algorithms.split(","):
                 command = [sys.executable, "-m", "bench", "relaxation", "solve", algorithm]
                 ran = subprocess.run([*command, str(log)], check=True, capture_output=True)
                 store.keep(f"{users} users | {algorithm}", json.loads(ran.stdout))
@@ -99,9 +100,13 @@ def _highs(algorithm: str, rows: sp.csr_array, limit: np.ndarray, upper: np.ndar
     begin = time.monotonic()
     highs.run()
     seconds = time.monotonic() - begin
-    done = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    bound = -highs.getInfo().objective_function_value if done else None
-    return {"seconds": seconds, "bound": bound}
+    status = highs.getModelStatus()
+    value = -highs.getInfo().objective_function_value
+    return {
+        "seconds": seconds,
+        "bound": value if status == highspy.HighsModelStatus.kOptimal else None,
+        "ended": f"{highs.modelStatusToString(status)}, at {value:,.1f}",
+    }
 
 
 def _markdown(store: Store) -> str:
@@ -115,7 +120,7 @@ def _markdown(store: Store) -> str:
             if run is None:
                 continue
             size = f"{run['rows']:,} × {run['columns']:,}, {run['entries']:,}"
-            bound, above = "none", f"not done in {_PATIENCE:g} s"
+            bound, above = "none", run["ended"]
             if run["bound"]:
                 bound, above = (
                     f"{run['bound']:,.1f}",
