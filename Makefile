@@ -43,7 +43,7 @@ browser:
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
 	    "install it yourself (apt-get install chromium) and try again" >&2
 
-# One Spark session serves all its tests, so they stay in one process.
+# Spark's tests ask for one process, where one session serves them all.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test: $(READY) browser
