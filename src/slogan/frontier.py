@@ -83,7 +83,7 @@ class Frontier:
         return frontier_chart(lines, self._bound(), utility=self.utility)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write frontier.json, .svg and .html into a folder that only its owner can open."""
+        """Write frontier.json, .svg and .html, which only their owner can open, into a folder."""
         target = Path(folder)
         if (target / "frontier.json").exists() and not force:
             raise ReleaseExistsError(
@@ -100,6 +100,9 @@ class Frontier:
             "frontier.json": json.dumps(self.summary(), indent=2) + "\n",
         }
         for name, content in files.items():
+            # The folder may have been there before, open to others.
+            (target / name).unlink(missing_ok=True)
+            (target / name).touch(mode=0o600)
             (target / name).write_text(content, encoding="utf-8")
 
     def _line(self, delta: float) -> list[tuple[float, float]]:

@@ -90,6 +90,14 @@ def test_the_bound_is_drawn_in(found):
     assert "bound m·b" in chart.svg
 
 
+def test_it_stays_private_in_a_folder_that_is_not(found, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "frontier.svg").write_text("")
+    found.save(tmp_path)
+
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+
+
 def test_it_is_saved_for_the_curator_alone(found, tmp_path):
     folder = tmp_path / "deep" / "frontier"
     found.save(folder)
