@@ -72,16 +72,21 @@ def session(
 
 def _check_configuration(file: Path) -> None:
     try:
-        tables = tomllib.loads(file.read_text())
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as cause:
         raise ConfigError(
             f"no configuration at {file}", hint="check the path after --config"
         ) from cause
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+    except (OSError, ValueError, RecursionError) as cause:
         raise ConfigError(
             f"{file} is not a readable TOML file", hint='write it as [sanitize] and delta = "0.5"'
         ) from cause
     verbs = {name for name in app if not name.startswith("-")}
+    if loose := {name for name, table in tables.items() if not isinstance(table, dict)}:
+        raise ConfigError(
+            f"{file} sets {min(loose)[:40]!r} outside of a table",
+            hint="options stand below the verb they are for, such as [sanitize]",
+        )
     if unknown := tables.keys() - verbs:
         raise ConfigError(
             f"{file} has a table [{min(unknown)[:40]}], which is no verb",

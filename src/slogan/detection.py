@@ -9,7 +9,9 @@ import gzip
 import io
 import shutil
 import tempfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -27,6 +29,7 @@ from slogan.errors import (
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 ENCODINGS = ("utf-8", "latin-1")
+LONGEST_LINE = 64 * 1024 * 1024
 
 _FORMAT_OF_SUFFIX = {
     ".tsv": "tsv",
@@ -115,23 +118,35 @@ def _kind(file: Path, *, given: str | None) -> tuple[str, str]:
 
 
 def first_line(file: Path, compression: str, encoding: str) -> str:
-    """The first record of a text file, at most a megabyte of it."""
+    """The first line of a text file."""
+    with reported(file), open_bytes(file, compression) as data:
+        whole = data.readline(LONGEST_LINE)
+    if len(whole) == LONGEST_LINE:
+        raise LogFormatError(
+            f"{file.name}, line 1: more than 64 MB", hint="a log has a line for each row"
+        )
     try:
-        with open_bytes(file, compression) as data:
-            line = data.readline(1 << 20).removeprefix(codecs.BOM_UTF8).decode(encoding)
+        line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
     except UnicodeDecodeError as cause:
         raise LogFormatError(
             f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
         ) from cause
-    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
-        raise unreadable(file) from cause
-    except OSError as cause:
-        raise LogNotFoundError(
-            f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
-        ) from cause
     if not line.strip():
         raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
     return line.rstrip("\r\n")
+
+
+@contextmanager
+def reported(file: Path) -> Generator[None]:
+    """Say in words of our own that a file cannot be read, or unpacked."""
+    try:
+        yield
+    except (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError) as cause:
+        raise unreadable(file) from cause
+    except OSError as cause:
+        raise LogNotFoundError(
+            f"{file} cannot be read: {cause.strerror}", hint="check its permissions, and the disk"
+        ) from cause
 
 
 def unreadable(file: Path) -> LogFormatError:
@@ -173,14 +188,12 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
     """The file itself, or its content unpacked into a private folder."""
     if not compression:
         return file
-    try:
-        with (
-            open_bytes(file, compression) as packed,
-            tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
-        ):
-            shutil.copyfileobj(packed, plain, 1 << 20)
-    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
-        raise unreadable(file) from cause
+    with (
+        reported(file),
+        open_bytes(file, compression) as packed,
+        tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
+    ):
+        shutil.copyfileobj(packed, plain, 1 << 20)
     return Path(plain.name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -190,10 +191,16 @@ def _names(
 def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
     line = first_line(file, compression, encoding)
     if kind != "jsonl":
-        return split_fields(line, kind)
+        try:
+            return split_fields(line, kind)
+        except csv.Error as cause:
+            raise LogFormatError(
+                f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
+            ) from cause
     try:
         first = json.loads(line)
-    except ValueError:
+        json.dumps(first, ensure_ascii=False).encode()  # half a character is no text
+    except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict):
         raise LogFormatError(
