@@ -7,11 +7,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-
 from slogan.cli import app
 from slogan.errors import SloganError
+from slogan.terminal import complain, stderr
 
 
 def main() -> None:
@@ -19,10 +17,10 @@ def main() -> None:
     try:
         app.meta()
     except SloganError as error:
-        _say(f"[bold red]error:[/] {escape(error.problem)}\n  [dim]hint:[/] {escape(error.hint)}")
+        complain("error", error.problem, error.hint)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        _say("stopped; nothing was published")
+        stderr.print("stopped; nothing was published")
         # Everything is cleaned up by now; HiGHS's idle threads would abort an ordinary exit.
         sys.stdout.flush()
         os._exit(130)
@@ -31,15 +29,12 @@ def main() -> None:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        _say(
-            f"[bold red]internal error:[/] {type(error).__name__} at {where}\n  [dim]hint:[/] "
-            "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log"
+        complain(
+            "internal error",
+            f"{type(error).__name__} at {where}",
+            "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log",
         )
         sys.exit(1)
-
-
-def _say(words: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(words)
 
 
 if __name__ == "__main__":

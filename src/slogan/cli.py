@@ -22,7 +22,7 @@ from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthe
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
-from slogan.terminal import Json, show, watching
+from slogan.terminal import Json, show, stderr, watching
 
 app = App(
     name="slogan",
@@ -30,10 +30,12 @@ app = App(
     help="Search-log anonymization: publish a click log in its own schema, as useful as "
     "differential privacy allows. Start with: slogan demo",
     help_format="markdown",
+    error_console=stderr,
     suppress_keyboard_interrupt=False,  # __main__ says what an interrupt left behind: nothing
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
+app.meta.error_console = stderr
 for verb in (
     reviewing.verify,
     reviewing.evaluate,

@@ -78,8 +78,19 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
-        files.update(Path(f) for f in found)
+        files.update(_sayable(Path(f)) for f in found)
     return tuple(sorted(files))
+
+
+def _sayable(file: Path) -> Path:
+    """The file, if an engine can be told its name."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError as cause:
+        raise LogNotFoundError(
+            f"the name of {file} is not UTF-8", hint="rename it, or give a link to it"
+        ) from cause
+    return file
 
 
 def _files_in(folder: Path) -> list[Path]:

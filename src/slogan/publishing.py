@@ -131,3 +131,10 @@ def sha256_of(file: Path) -> str:
         return hashlib.sha256(listed.encode()).hexdigest()
     with file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner can open, in place of one that others could."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(text, encoding="utf-8")

@@ -77,7 +77,7 @@ def _words(evidence: Evidence) -> Finding:
     if told != (promise.name, promise.guarantees, promise.not_guaranteed):
         return False, "the manifest promises in other words than its budget allows"
     try:
-        page = (evidence.folder / "public/report.html").read_text()
+        page = (evidence.folder / "public/report.html").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False, "public/report.html is missing or cannot be read"
     try:
