@@ -3,14 +3,15 @@
 import csv
 import json
 import os
-import sys
 from contextlib import closing
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
 import slogan
 from slogan import __main__ as command
+from slogan.cli import app
 from slogan.errors import SloganError
 from slogan.searchlog import read
 
@@ -130,8 +131,8 @@ def test_hostile_column_names(tmp_path, kind):
 
 def run(capsys, monkeypatch, *words):
     """The command line in this process: exit code, standard output, standard error."""
-    monkeypatch.setattr(sys, "argv", ["slogan", *map(str, words)])
-    monkeypatch.setenv("FORCE_COLOR", "")
+    told = SimpleNamespace(meta=lambda: app.meta([str(word) for word in words]))
+    monkeypatch.setattr(command, "app", told)
     try:
         command.main()
         code = 0
@@ -146,7 +147,8 @@ def quiet(text):
     return all(c == "\n" or c.isprintable() for c in text)
 
 
-STEERING = "\x1b]0;gone\x07\x1b[2J\u202e [/red][bold]\x9b31m"
+STEERING = "\x1b]0;gone\x07\x1b[2J\u202e [bold]\x9b31m"
+MARKUP = f"[/red]{STEERING}"
 
 
 @pytest.mark.parametrize("words", [["inspect"], ["sanitize", "-o", "out", "--epsilon", "1", "--delta", ".1"]])
@@ -157,11 +159,11 @@ def test_names_of_files_and_columns_do_not_steer_the_terminal(
     monkeypatch.chdir(tmp_path)
     name = f"{STEERING}.tsv"
     if there:
-        (tmp_path / name).write_text(f"user\tquery\turl\t{STEERING}\n1\tq\tu\t-1\n")
+        (tmp_path / name).write_text(f"user\tquery\turl\t{MARKUP}\n1\tq\tu\t-1\n")
     verb, *rest = words
-    code, out, err = run(capsys, monkeypatch, verb, name, "--count", STEERING, *rest)
+    code, out, err = run(capsys, monkeypatch, verb, name, "--count", MARKUP, *rest)
 
-    assert code == 2
+    assert code == 2, err
     assert "\\x1b" in err
     assert quiet(out)
     assert quiet(err)
@@ -171,14 +173,14 @@ def test_names_of_files_and_columns_do_not_steer_the_terminal(
 def test_a_result_does_not_steer_the_terminal(tmp_path, monkeypatch, capsys, json_too):
     monkeypatch.chdir(tmp_path)
     lines = [f"{k}\tq\tu\t1" for k in range(5)]
-    (tmp_path / f"{STEERING}.tsv").write_text("\n".join([f"user\tquery\turl\t{STEERING}", *lines]))
+    (tmp_path / f"{STEERING}.tsv").write_text("\n".join([f"user\tquery\turl\t{MARKUP}", *lines]))
     name = f"{STEERING}.tsv"
-    code, out, err = run(capsys, monkeypatch, "inspect", name, "--count", STEERING, *json_too)
+    code, out, err = run(capsys, monkeypatch, "inspect", name, "--count", MARKUP, *json_too)
     assert (code, quiet(out), quiet(err)) == (0, True, True)
     target = f"out{STEERING}"
     budget = ["--exp-epsilon", "2", "--delta", ".5", "-o", target]
     code, out, err = run(
-        capsys, monkeypatch, "sanitize", name, "--count", STEERING, *budget, *json_too
+        capsys, monkeypatch, "sanitize", name, "--count", MARKUP, *budget, *json_too
     )
     assert (code, quiet(out), quiet(err)) == (0, True, True)
     if json_too:
@@ -228,7 +230,7 @@ def test_names_that_are_no_text_are_refused_in_our_words(tmp_path):
         made.save(os.fsdecode(os.fsencode(tmp_path) + b"/out\xff"))
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "http://x.invalid/a.tsv", "s3://b/c.csv"])
+@pytest.mark.parametrize("address", ["file:///etc/passwd.tsv", "http://x.invalid/a.tsv", "s3://b/c.csv"])
 def test_addresses_are_not_followed(address):
     with pytest.raises(SloganError, match="Spark"):
         read(address)
