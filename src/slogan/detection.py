@@ -208,6 +208,31 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
     return Path(plain.name)
 
 
+def require_whole(file: Path, compression: str) -> None:
+    """Unpack a file to its end, keeping nothing: engines take what they get of a cut or bent one."""
+    with reported(file):
+        if compression == ".gz":
+            with open_bytes(file, compression) as data:
+                while data.read(1 << 20):
+                    pass
+        elif compression == ".zst" and not _frames_end(file):
+            raise EOFError
+
+
+def _frames_end(file: Path) -> bool:
+    """Whether the last frame of a file is complete; every one is checked."""
+    unpacking = zstandard.ZstdDecompressor()
+    frame, ended = unpacking.decompressobj(), True
+    with file.open("rb") as packed:
+        # Small pieces, because a few bytes can unpack to very many.
+        while piece := packed.read(4096):
+            while piece:
+                frame = unpacking.decompressobj() if ended else frame
+                frame.decompress(piece)
+                piece, ended = frame.unused_data, frame.eof
+    return ended
+
+
 def open_bytes(file: Path, compression: str) -> IO[bytes]:
     """The decompressed bytes of a file, as a stream."""
     if compression == ".gz":

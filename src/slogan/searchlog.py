@@ -18,6 +18,7 @@ from slogan.detection import (
     first_line,
     format_of,
     parquet_columns,
+    require_whole,
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
@@ -105,6 +106,8 @@ def read(
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:
+        for file in files:
+            require_whole(file, compression)
         names = _names(files, kind, compression, encoding, columns)
     return SearchLog(
         files=files,
