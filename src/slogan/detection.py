@@ -209,7 +209,7 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
 
 
 def require_whole(file: Path, compression: str) -> None:
-    """Unpack a file to its end, keeping nothing: engines take what they get of a cut or bent one."""
+    """Unpack a file to its end and keep nothing: engines take what they get of a cut one."""
     with reported(file):
         if compression == ".gz":
             with open_bytes(file, compression) as data:

@@ -96,7 +96,9 @@ class Publication(ABC):
         try:
             str(folder).encode()
         except UnicodeEncodeError as cause:
-            raise OptionError("the name of the release is not UTF-8", hint="choose another -o") from cause
+            raise OptionError(
+                "the name of the release is not UTF-8", hint="choose another -o"
+            ) from cause
         with self.stages.stage("write"):
             recorded = publish_recorded(
                 folder,

@@ -37,7 +37,7 @@ VALUES = ("NULL", "''", "'1'", "'a'", "1", "-1", "1.5", "'nan'", "DATE '2020-01-
 def parquet(rng: Random) -> bytes:
     """A Parquet file whose four columns may be of any type."""
     names = ["user", "query", "url", "count"]
-    columns = [f"TRY_CAST({rng.choice(VALUES)} AS {rng.choice(TYPES)}) AS \"{n}\"" for n in names]
+    columns = [f'TRY_CAST({rng.choice(VALUES)} AS {rng.choice(TYPES)}) AS "{n}"' for n in names]
     if rng.random() < 0.5:
         columns = ["(i % 7)::VARCHAR AS user", "'q' || i % 3 AS query", "'u' AS url", "i AS count"]
     columns += [f"NULL::{rng.choice(TYPES)} AS x{n}" for n in range(rng.choice((0, 0, 1, 30)))]

@@ -13,6 +13,7 @@ import re
 LINE_END = re.compile(rb"\r\n|\n|\r")
 SEPARATOR = "\x1c\x1d\x1e\x1f"
 UNREADABLE = "unreadable"
+_LENIENT = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
     r"[+-]?((\d+(_\d+)*)?\.?(\d+(_\d+)*)?(e[+-]?\d+(_\d+)*)?|inf|infinity|nan)", re.ASCII
@@ -24,7 +25,7 @@ def lines(data: bytes) -> list[tuple[int, bytes]]:
     return [(n, line) for n, line in enumerate(LINE_END.split(data), start=1) if line]
 
 
-def judged(user, query, url, count):
+def judged(user, query, url, count):  # noqa: PLR0911 – one for each reason
     """A row, or why it does not count; `count` is a text, or None if there is none."""
     if not url:
         return "no click"
@@ -75,7 +76,7 @@ def csv(line: bytes, encoding: str):
     if text is None:
         return None
     fields = re.findall(r'(?:^|,)("(?:[^"]|"")*"|[^,]*)', text)
-    while len(fields) > 4 and not fields[-1]:
+    while len(fields) > 4 and fields[-1] in ("", '""'):
         fields.pop()  # columns too many that are empty do no harm
     if len(fields) != 4:
         return None
@@ -90,18 +91,20 @@ def jsonl(line: bytes, encoding: str):
         found = json.loads(text, object_pairs_hook=_first, parse_constant=_refuse)
         _text(found).encode()  # half a character, such as \\ud800, is no text
     except (ValueError, RecursionError):
+        if _LENIENT.search(text):
+            raise LenientError from None
         return UNREADABLE
     if SEPARATOR in text or not isinstance(found, dict):
         return UNREADABLE
     return judged(*(_text(found.get(name)) for name in ("user", "query", "url", "count")))
 
 
-class Lenient(Exception):
+class LenientError(Exception):
     """JSON that the standard forbids and some readers take."""
 
 
 def _refuse(constant):
-    raise Lenient(constant)
+    raise LenientError(constant)
 
 
 def _first(pairs):

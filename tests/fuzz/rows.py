@@ -76,7 +76,9 @@ def _line(kind: str, fields: list[str], rng: Random) -> bytes:
 def _without_loose_quotes(line: bytes) -> bytes:
     """What a stray quote does to the rows after it is the matter of whole files."""
     fields = line.split(b",")
-    whole = all(f.count(b'"') in (0, 2) and (b'"' not in f or f[:1] == f[-1:] == b'"') for f in fields)
+    whole = all(
+        f.count(b'"') in (0, 2) and (b'"' not in f or f[:1] == f[-1:] == b'"') for f in fields
+    )
     return line if whole and b"\r" not in line and b"\n" not in line else b"8,q,u"
 
 

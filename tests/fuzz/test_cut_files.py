@@ -8,7 +8,9 @@ import zstandard
 import slogan
 from slogan.errors import LogFormatError
 
-ROWS = b"user\tquery\turl\tcount\n" + b"".join(b"%d\tq%d\tu\t1\n" % (n % 9, n % 7) for n in range(500))
+ROWS = b"user\tquery\turl\tcount\n" + b"".join(
+    b"%d\tq%d\tu\t1\n" % (n % 9, n % 7) for n in range(500)
+)
 PACK = {
     "gz": gzip.compress,
     "zst": zstandard.compress,

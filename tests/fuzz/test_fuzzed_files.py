@@ -1,4 +1,4 @@
-"""Whole files, truncated, corrupted or of absurd types: an error of ours, soon, in little memory."""
+"""Whole files, cut, bent or of absurd types: an error of ours, soon, in little memory."""
 
 import json
 import os

@@ -1,8 +1,9 @@
-"""What reads names, headers, numbers and files of options, fed with rubbish by the hundred thousand.
+"""What reads names, headers, numbers and options, fed with rubbish by the hundred thousand.
 
-Each takes it or raises an error of slogan's own, with a hint. SLOGAN_FUZZ=SEED runs that seed alone.
+Each takes it or raises an error of ours, with a hint. SLOGAN_FUZZ=SEED runs that seed alone.
 """
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -26,7 +27,14 @@ from slogan.rows import identifier, json_pointer, literal
 from slogan.searchlog import read
 
 BATCH = 1_000
-NAMES = (b"clicks.tsv.gz", b"user-ct-01.txt", b"a.parquet", b".json", b"a.b.c.csv.zst", b"[x]*?.tsv")
+NAMES = (
+    b"clicks.tsv.gz",
+    b"user-ct-01.txt",
+    b"a.parquet",
+    b".json",
+    b"a.b.c.csv.zst",
+    b"[x]*?.tsv",
+)
 HEADERS = (
     b"user\tquery\turl\tcount",
     b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL",
@@ -34,7 +42,14 @@ HEADERS = (
     b'{"user": 1, "query": "q", "url": "u", "count": 2}',
 )
 NUMBERS = (b"0.5", b"1/500", b"1e-6", b"2", b"-1", b"1e300", b"0x1p3", b"1_0", b"NaN", b"1/0", b"e")
-URLS = (b"https://anna:secret@www.a.co.uk:80/p?q#f", b"a.com", b"10.0.0.1", b"", b"//", b"[::1]:80/")
+URLS = (
+    b"https://anna:secret@www.a.co.uk:80/p?q#f",
+    b"a.com",
+    b"10.0.0.1",
+    b"",
+    b"//",
+    b"[::1]:80/",
+)
 CONFIGURATION = b"""[sanitize]
 epsilon = "0.5"
 delta = 0.1
@@ -96,8 +111,8 @@ def ours(call, *allowed):
     try:
         call()
     except SloganError as error:
-        assert error.problem
-        assert error.hint
+        if not (error.problem and error.hint):
+            raise
     except allowed:
         pass
 
@@ -119,10 +134,7 @@ def headers(data, folder):
     for kind in ("tsv", "csv"):
         try:
             fields = split_fields(text, kind)
-        except ValueError:
-            continue
-        except Exception as error:
-            assert type(error).__module__ == "_csv", error  # noqa: PT017 – caught where it is read
+        except csv.Error:  # made an error of ours where it is called
             continue
         given = dict.fromkeys(("user", "query", "url", "count"))
         ours(lambda fields=fields: assign_roles(fields, given, show=False))
@@ -215,14 +227,14 @@ def survive(what, seed, number, folder):
         size += len(data)
         try:
             call(data, folder)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
 
             def fails(less, kind=type(error)):
                 try:
                     call(less, folder)
                 except kind:
                     return True
-                except Exception:
+                except Exception:  # noqa: BLE001 – another failure than the one to be shrunk
                     return False
                 return False
 
@@ -259,7 +271,7 @@ def test_much_rubbish_is_taken_or_refused_in_our_words(tmp_path, ladder, what):
 def test_any_text_is_a_literal_an_identifier_and_a_key(ladder, texts):
     """What goes into SQL comes out as it was, whatever it holds."""
     rng = Random(5)
-    made = [mutated(b"it's \"x\"; DROP", rng, 4).decode(errors="ignore") for _ in range(texts)]
+    made = [mutated(b'it\'s "x"; DROP', rng, 4).decode(errors="ignore") for _ in range(texts)]
     made = list(dict.fromkeys(text.replace("\x00", "") or "x" for text in made))
     with duckdb.connect() as sql:
         found = sql.execute("SELECT " + ", ".join(map(literal, made))).fetchall()[0]
@@ -282,6 +294,12 @@ def test_deep_nesting_and_long_numbers_do_not_stall(tmp_path):
         ledgers(data, tmp_path)
     configurations(b"a = " + deep, tmp_path)
     configurations(b"a." * 50_000 + b"b = 1", tmp_path)
-    for text in ("1e999999999999", "-1e-999999999", "9" * 10_000, "1/" + "9" * 10_000, "0e99999999"):
+    for text in (
+        "1e999999999999",
+        "-1e-999999999",
+        "9" * 10_000,
+        "1/" + "9" * 10_000,
+        "0e99999999",
+    ):
         with pytest.raises(BudgetError):
             exact(text)

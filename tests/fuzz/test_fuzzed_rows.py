@@ -28,7 +28,7 @@ def seeds(first, number):
 def opinion(kind, line, encoding):
     try:
         return getattr(oracle, kind)(line, encoding)
-    except oracle.Lenient:
+    except oracle.LenientError:
         return LENIENT
 
 
@@ -112,9 +112,7 @@ def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
     good = [v for v in told if isinstance(v, tuple)]
     engine = DuckDBEngine()
     try:
-        counted = engine.count(
-            read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True
-        )
+        counted = engine.count(read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True)
     finally:
         engine.close()
 
@@ -129,5 +127,4 @@ def test_a_wrong_reader_is_caught(tmp_path, monkeypatch):
     """The comparison is worth something: one rule that is a little off shows within a batch."""
     monkeypatch.setattr(oracle, "SEPARATOR", "never there")
     with pytest.raises(pytest.fail.Exception, match="repeat: SLOGAN_FUZZ"):
-        for seed in range(3):
-            agree("tsv", "utf-8", seed, 500, tmp_path / "log.tsv")
+        agree("tsv", "utf-8", 1, 2_000, tmp_path / "log.tsv")

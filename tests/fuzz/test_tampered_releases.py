@@ -15,7 +15,19 @@ from slogan.errors import SloganError
 from slogan.manifest import Manifest
 
 WEIRD = (
-    *("", "x", "1e999999999", "-1e999999999", "9" * 5_000, "1/0", "0/0", "nan", "inf", "-1", "1e-9"),
+    *(
+        "",
+        "x",
+        "1e999999999",
+        "-1e999999999",
+        "9" * 5_000,
+        "1/0",
+        "0/0",
+        "nan",
+        "inf",
+        "-1",
+        "1e-9",
+    ),
     *("\x00", "../..", "..", ".", "/etc", "/etc/passwd", "a/b", "public", "manifest.json"),
     *("x" * 300, "\u202e", "<script>", "'; DROP TABLE shown", "{ratio}", "{0.__class__}", "%s"),
     *("parquet", "jsonl", "csv", ".gz", ".zst", "latin-1", "utf-16", "skip", "laplace", "private"),
@@ -120,9 +132,9 @@ def tamper(originals, seed, place):
         if seed % 10 == 0:
             slogan.evaluate(log, folder, samples=1)
     except SloganError as error:
-        assert error.problem
-        assert error.hint
-    except Exception as error:
+        if not (error.problem and error.hint):
+            raise
+    except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
         pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
     assert time.perf_counter() - start < MOST_SECONDS, repeat
 

@@ -33,7 +33,6 @@ def attempt(file, target, **options):
         with closing(slogan.sanitize(file, BUDGET, solver="exact", **options)) as made:
             made.save(target, force=True)
     except SloganError as error:
-        assert error.hint
         return error
     bad = [check for check in slogan.verify(file, target).checks if not check.ok]
     assert bad == []
@@ -73,7 +72,10 @@ def test_columns_of_the_same_name(tmp_path):
     import pyarrow.parquet as pq
 
     numbers = pa.array([str(n) for n in range(9)])
-    table = pa.table([numbers, pa.array(["q"] * 9), pa.array(["u"] * 9), numbers], names=["user", "query", "url", "user"])
+    table = pa.table(
+        [numbers, pa.array(["q"] * 9), pa.array(["u"] * 9), numbers],
+        names=["user", "query", "url", "user"],
+    )
     pq.write_table(table, tmp_path / "twice.parquet")
 
     error = attempt(tmp_path / "twice.parquet", tmp_path / "out")

@@ -67,7 +67,9 @@ def proposal(rng, hist, costs, allowance):
     if kind == 0:
         return np.array([rng.choice(WORST) for _ in range(hist.pairs)])
     if kind == 1:
-        return np.array([rng.choice((rng.uniform(-1, 9), rng.randint(0, 6))) for _ in range(hist.pairs)])
+        return np.array(
+            [rng.choice((rng.uniform(-1, 9), rng.randint(0, 6))) for _ in range(hist.pairs)]
+        )
     edge = [largest_alone(costs, j, allowance, 300) for j in range(hist.pairs)]
     if kind == 2:  # at the boundary of single pairs, one above, and floats just below integers
         off = (0.0, 1.0, 2.0**-40, -(2.0**-40), 1 - 2**-30)
@@ -84,7 +86,10 @@ def by_the_verifier(hist, counts, budget):
         for p, c in zip(hist.pair.tolist(), hist.count.tolist(), strict=True)
     ]
     rows = range(len(hist.user))
-    profiles = [([r for r in rows if hist.user[r] == u and counts[hist.pair[r]]], 1) for u in range(hist.users)]
+    profiles = [
+        ([r for r in rows if hist.user[r] == u and counts[hist.pair[r]]], 1)
+        for u in range(hist.users)
+    ]
     bounds = bounds_of(budget.parameters())
     broken = [judge(b, profiles, factors).broken for b in (bounds.likelihood, bounds.appearance)]
     return sum(broken) == 0
@@ -102,7 +107,10 @@ def try_one(rng, *, verify):
 
     assert counts.dtype == np.int64, story
     assert (counts >= 0).all(), story
-    assert all(c <= a or (np.isnan(a) and c == 0) or (c == 0 >= a) for c, a in zip(counts, asked, strict=True)), story
+    assert all(
+        c <= a or (np.isnan(a) and c == 0) or (c == 0 >= a)
+        for c, a in zip(counts, asked, strict=True)
+    ), story
     assert obeys(costs, counts, allowance), story
     whole = np.isfinite(asked).all() and (asked >= 0).all() and (asked < 300).all()
     if whole and obeys(costs, np.floor(asked), allowance):
@@ -120,8 +128,10 @@ def stand(first, number, *, verify_each):
     for seed in seeds(first, number):
         try:
             try_one(Random(seed), verify=seed % verify_each == 0)
-        except Exception as error:
-            pytest.fail(f"{error!r}\nrepeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k gate_stands")
+        except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
+            pytest.fail(
+                f"{error!r}\nrepeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k gate_stands"
+            )
 
 
 def test_the_gate_stands(ladder):
@@ -153,7 +163,8 @@ def test_a_larger_budget_never_lets_less_through():
     hist = histogram([[3, 1], [1, 2], [2, 2]])
     budgets = [PrivacyBudget(exp_epsilon=f"{n}/8", delta="0.999") for n in range(9, 300, 3)]
     most = [
-        plan(np.array([1e6, 0.0]), privacy_constraints(hist, budget)).counts[0] for budget in budgets
+        plan(np.array([1e6, 0.0]), privacy_constraints(hist, budget)).counts[0]
+        for budget in budgets
     ]
 
     assert all(a <= b for a, b in pairwise(most))

@@ -1,4 +1,4 @@
-"""Texts that somebody else chose: queries, urls, IDs, columns and file names are data everywhere."""
+"""Texts that somebody else chose: queries, IDs, columns, file names are data everywhere."""
 
 import csv
 import json
@@ -69,7 +69,9 @@ def released(file):
     text = file.read_bytes().decode()
     if file.suffix == ".csv":
         csv.field_size_limit(10**6)
-        return {tuple(row[1:3]) for row in list(csv.reader(text.split("\n"), strict=True))[1:] if row}
+        return {
+            tuple(row[1:3]) for row in list(csv.reader(text.split("\n"), strict=True))[1:] if row
+        }
     if file.suffix == ".jsonl":
         return {tuple(json.loads(line).values())[1:3] for line in text.split("\n") if line}
     return {tuple(line.split("\t")[1:3]) for line in text.split("\n")[1:] if line}
@@ -125,7 +127,9 @@ def test_hostile_column_names(tmp_path, kind):
     assert released(tmp_path / f"out/public/log.{kind}")
     for side in ("public", "curator"):
         harmless((tmp_path / "out" / side / "report.html").read_text(encoding="utf-8"))
-    failed = [c.name for c in slogan.verify(read(log, **roles), tmp_path / "out").checks if not c.ok]
+    failed = [
+        c.name for c in slogan.verify(read(log, **roles), tmp_path / "out").checks if not c.ok
+    ]
     assert failed == []
 
 
@@ -151,7 +155,9 @@ STEERING = "\x1b]0;gone\x07\x1b[2J\u202e [bold]\x9b31m"
 MARKUP = f"[/red]{STEERING}"
 
 
-@pytest.mark.parametrize("words", [["inspect"], ["sanitize", "-o", "out", "--epsilon", "1", "--delta", ".1"]])
+@pytest.mark.parametrize(
+    "words", [["inspect"], ["sanitize", "-o", "out", "--epsilon", "1", "--delta", ".1"]]
+)
 @pytest.mark.parametrize("there", [True, False])
 def test_names_of_files_and_columns_do_not_steer_the_terminal(
     tmp_path, monkeypatch, capsys, words, there
@@ -205,7 +211,8 @@ def log_of(file):
 
 
 @pytest.mark.parametrize(
-    "name", ["-o.tsv", "--json.tsv", "[a-z].tsv", "a*?b.tsv", "it's \"x\".tsv", "a\nb.tsv", "%41 #?.tsv"]
+    "name",
+    ["-o.tsv", "--json.tsv", "[a-z].tsv", "a*?b.tsv", 'it\'s "x".tsv', "a\nb.tsv", "%41 #?.tsv"],
 )
 def test_names_that_look_like_something_else(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
@@ -230,7 +237,9 @@ def test_names_that_are_no_text_are_refused_in_our_words(tmp_path):
         made.save(os.fsdecode(os.fsencode(tmp_path) + b"/out\xff"))
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd.tsv", "http://x.invalid/a.tsv", "s3://b/c.csv"])
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd.tsv", "http://x.invalid/a.tsv", "s3://b/c.csv"]
+)
 def test_addresses_are_not_followed(address):
     with pytest.raises(SloganError, match="Spark"):
         read(address)

@@ -1,7 +1,7 @@
 """What a run leaves behind and says: nothing of the log but the rows that passed the mechanism.
 
-Texts of the log are marked: `wombat` is on pairs that one user holds, `numbat` in user-IDs, `quokka`
-on pairs that can be released.
+Texts of the log are marked: `wombat` is on pairs that one user holds, `numbat` in user-IDs,
+`quokka` on pairs that can be released.
 """
 
 import gzip
@@ -10,7 +10,7 @@ import os
 import random
 import stat
 import traceback
-from contextlib import closing
+from contextlib import closing, suppress
 from types import SimpleNamespace
 
 import pytest
@@ -23,11 +23,17 @@ BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 NAMES = ("user", "query", "url", "count")
 MARKS = ("wombat", "numbat", "quokka")
 EXACT = ["--exp-epsilon", "2", "--delta", "0.5", "--solver", "exact"]
+LAPLACE = "--counts laplace --laplace-bound 9 --laplace-epsilon 2"
+TOO_LARGE = "--objective frequent_pairs --output-size 99999"
 LARGE = ["--epsilon", "8", "--delta", "1e-3"]
 
 
 def rows(users=30):
-    made = [(f"numbat-{u}", f"quokka-{n}", f"www.quokka{n}.com", 1) for u in range(users) for n in range(3)]
+    made = [
+        (f"numbat-{u}", f"quokka-{n}", f"www.quokka{n}.com", 1)
+        for u in range(users)
+        for n in range(3)
+    ]
     return [*made, *((f"numbat-{u}", f"wombat-{u}", f"www.wombat{u}.com", 2) for u in range(users))]
 
 
@@ -70,11 +76,11 @@ RUNS = {
     "inspect wrong limit": "inspect small.tsv --memory-limit much",
     "sanitize": f"sanitize small.tsv -o r1 {' '.join(EXACT)}",
     "sanitize json": f"sanitize small.tsv -o r2 --json {' '.join(EXACT)}",
-    "sanitize laplace": f"sanitize small.tsv -o r3 --counts laplace --laplace-bound 9 --laplace-epsilon 2 {' '.join(EXACT)}",
+    "sanitize laplace": f"sanitize small.tsv -o r3 {LAPLACE} {' '.join(EXACT)}",
     "sanitize private": "sanitize many.tsv -o r4 --counts private --epsilon 4 --delta .5",
     "sanitize nothing": "sanitize alone.tsv -o r5 --epsilon .1 --delta .01",
     "sanitize too strict": "sanitize small.tsv -o r6 --epsilon .001 --delta .001 --solver exact",
-    "sanitize too large": f"sanitize small.tsv -o r7 --objective frequent_pairs --output-size 99999 {' '.join(EXACT)}",
+    "sanitize too large": f"sanitize small.tsv -o r7 {TOO_LARGE} {' '.join(EXACT)}",
     "sanitize no place": f"sanitize small.tsv -o small.tsv {' '.join(EXACT)}",
     "synthesize": f"synthesize many.tsv -o r8 {' '.join(LARGE)}",
     "synthesize too few": "synthesize small.tsv -o r9 --epsilon .1 --delta 1e-9",
@@ -98,7 +104,9 @@ def place(tmp_path_factory):
     write(folder / "bad.tsv", [*rows(), ("numbat-1", "wombat-x", "www.wombat.com", "many")])
     (folder / "bare.tsv").write_text("numbat-1\twombat-1\twww.wombat.com\t1\n")
     (folder / "latin.tsv").write_bytes(b"user\tquery\turl\tcount\nnumbat-1\twombat-\xe9\tu\t1\n")
-    (folder / "bad.jsonl").write_text('{"user": "numbat-1", "query": "quokka", "url": "u"}\n{"wombat": 1\n')
+    (folder / "bad.jsonl").write_text(
+        '{"user": "numbat-1", "query": "quokka", "url": "u"}\n{"wombat": 1\n'
+    )
     (folder / "bad.csv").write_text('user,query,url\nnumbat-1,"quokka" wombat,www\n')
     (folder / "bad.parquet").write_bytes(b"PAR1numbat-1 wombat quokka PAR1")
     save(folder / "small.tsv", folder / "release")
@@ -109,10 +117,8 @@ def place(tmp_path_factory):
 def test_no_verb_says_a_text_of_the_log(place, monkeypatch, capfd, name):
     monkeypatch.chdir(place)
     monkeypatch.setattr(command, "app", SimpleNamespace(meta=lambda: app.meta(RUNS[name].split())))
-    try:
+    with suppress(SystemExit):
         command.main()
-    except SystemExit:
-        pass
     said = capfd.readouterr()
 
     assert said.out or said.err
@@ -127,7 +133,9 @@ def test_no_traceback_quotes_the_log(place):
         lambda: slogan.inspect(place / "small.tsv", memory_limit="much"),
         lambda: slogan.inspect(slogan.read(place / "small.tsv", format="jsonl")),
         lambda: slogan.sanitize(place / "alone.tsv", BUDGET),
-        lambda: slogan.synthesize(place / "small.tsv", slogan.PrivacyBudget(epsilon=1, delta="1e-9")),
+        lambda: slogan.synthesize(
+            place / "small.tsv", slogan.PrivacyBudget(epsilon=1, delta="1e-9")
+        ),
         *(
             lambda name=name: slogan.inspect(place / name)
             for name in ("bad.tsv", "bad.jsonl", "bad.csv", "latin.tsv", "bad.parquet")
@@ -181,7 +189,9 @@ def test_whatever_the_umask_nobody_else_reads_curator_or_writes_anything(tmp_pat
 
 
 def test_no_time_in_public_tells_when_or_how_long(place):
-    times = {p.stat().st_mtime for p in [place / "release/public", *(place / "release/public").iterdir()]}
+    times = {
+        p.stat().st_mtime for p in [place / "release/public", *(place / "release/public").iterdir()]
+    }
 
     assert times == {315_532_800}
 

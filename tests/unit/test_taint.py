@@ -32,12 +32,18 @@ def rows(kind, variant):
     users = 400 if kind in ("private", "synthetic") else 20
     people = range(1000, 1000 + users) if variant == 0 else range(5_000, 5_014 + 2 * users, 2)
     clicks = (lambda k: 1) if variant == 0 else (lambda k: 1 + k % 2)
-    made = [(u, *RELEASED[k % 4 if users > 50 else n], clicks(k)) for k, u in enumerate(people) for n in range(1 if users > 50 else 4)]
+    made = [
+        (u, *RELEASED[k % 4 if users > 50 else n], clicks(k))
+        for k, u in enumerate(people)
+        for n in range(1 if users > 50 else 4)
+    ]
     if variant == 0:
         return [*made, (1000, "z mine", "z.com", 3)]
     more = [(u, f"z more {n}", f"www.z{n}.org", 2) for u in people[:9] for n in range(5)]
     alone = [(u, f"z alone {u}", f"www.z{u}.org", 7) for u in people]
-    return list(reversed([*made, *more, *alone, (people[1], "z", "", ""), (people[2], "z", "zz", -4)]))
+    return list(
+        reversed([*made, *more, *alone, (people[1], "z", "", ""), (people[2], "z", "zz", -4)])
+    )
 
 
 def write(folder, kind, variant, suffix):
@@ -156,7 +162,9 @@ LEAKS = [
 ]
 
 
-@pytest.mark.parametrize(("where", "name", "leak"), LEAKS, ids=[leak.__name__ for *_, leak in LEAKS])
+@pytest.mark.parametrize(
+    ("where", "name", "leak"), LEAKS, ids=[leak.__name__ for *_, leak in LEAKS]
+)
 def test_a_leak_is_seen(tmp_path, forced, monkeypatch, where, name, leak):
     monkeypatch.setattr(where, name, leak)
     one, another = both(tmp_path, "exact", "tsv")
@@ -187,10 +195,7 @@ SOURCES = {
             *("association", "taxonomy_sha256"),
         )
     },
-    **{
-        f"parameters.{name}": BUDGET
-        for name in ("sampling_cap", "selection_delta", "share_*")
-    },
+    **{f"parameters.{name}": BUDGET for name in ("sampling_cap", "selection_delta", "share_*")},
     **{
         f"parameters.{name}": CONSTANT
         for name in (
@@ -210,7 +215,16 @@ SOURCES = {
     "log.sha256": RELEASE,
     **{
         f"log.{name}": SCHEMA
-        for name in ("format", "compression", "header", "columns.*", "user", "query", "url", "count")
+        for name in (
+            "format",
+            "compression",
+            "header",
+            "columns.*",
+            "user",
+            "query",
+            "url",
+            "count",
+        )
     },
 }
 
