@@ -103,7 +103,7 @@ def obeys(program, solution, planned):
 
 @every_objective
 @every_solver
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(hist=shared_histograms(), budget=budgets, data=st.data())
 def test_a_start_is_used_or_ignored_and_never_harms(objective, solver, hist, budget, data):
     program = asked(objective, privacy_constraints(hist, budget))
@@ -122,7 +122,7 @@ def test_a_start_is_used_or_ignored_and_never_harms(objective, solver, hist, bud
 
 
 @every_objective
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(hist=shared_histograms(**SMALL), budget=budgets.filter(lambda b: b.allowance <= 4))
 def test_a_program_knows_what_it_allows(objective, hist, budget):
     program = asked(objective, privacy_constraints(hist, budget))
