@@ -70,10 +70,11 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     sources = [source] if isinstance(source, str | Path) else source
     files: set[Path] = set()
     for item in sources:
-        if Path(item).is_dir():
-            found = _files_in(Path(item))
-        else:
-            found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
+        with reported(Path(item)):
+            if Path(item).is_dir():
+                found = _files_in(Path(item))
+            else:
+                found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
         if not found:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"

@@ -126,7 +126,8 @@ def names(data, folder):
 
 def paths(data, folder):
     """Names that exist nowhere, with what only a file system can hold."""
-    ours(lambda: read(os.fsdecode(data[:200])))
+    name = os.fsdecode(data[:200]).replace("..", ".").lstrip("/")
+    ours(lambda: read(f"{folder}/{name}"))
 
 
 def headers(data, folder):
