@@ -11,14 +11,14 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy modes randomness registry stages folders publishing
+    errors arrays privacy modes randomness registry stages stopping folders publishing
     histogram constraints program plan objectives solvers sampling dp laplace planning
     climbing outside
     detection unpacking searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped pipeline
     synthesizing evaluation dry_plans dry_runs frontier
     vocabulary population generate audit attacks demo reproduction reproducing
-    words story options terminal stopping reviewing surveying cli
+    words story options terminal reviewing surveying cli
 """
 FLOW = ROOMS.split()
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from slogan.cli import app
 from slogan.errors import SloganError
+from slogan.folders import remove_scratches
 from slogan.stopping import Stopped, stoppable
 
 
@@ -24,8 +25,9 @@ def main() -> None:
         _say(f"[bold red]error:[/] {escape(error.problem)}\n  [dim]hint:[/] {escape(error.hint)}")
         sys.exit(error.exit_code)
     except Stopped as stopped:
+        remove_scratches()
         _say("stopped; a release is there whole or not at all, and nothing else is left")
-        # Everything is cleaned up by now; HiGHS's idle threads would abort an ordinary exit.
+        # HiGHS's idle threads would abort an ordinary exit.
         sys.stdout.flush()
         os._exit(stopped.exit_code)
     except Exception as error:

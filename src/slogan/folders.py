@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.errors import StorageError
+from slogan.stopping import cleaning
 
 TOKEN = "[0-9a-f]{16}"  # noqa: S105 - what makes a name one of its own, nothing secret
 _SCRATCH = ".slogan-private-"
@@ -38,17 +39,28 @@ class Held:
 
     def remove(self) -> None:
         """Remove the folder and all that is in it; once."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self.let_go()
+        with cleaning():
+            _scratches.discard(self)
+            _remove(self.path)
+            self.let_go()
+
+
+_scratches: set[Held] = set()
 
 
 def make(named: Callable[[str], Path]) -> Held:
     """A new folder, closed to others, under a name made of a token that is never used again."""
     while True:
         folder = named(secrets.token_hex(8))
-        folder.mkdir(mode=0o700)
+        try:
+            with cleaning():
+                folder.mkdir(mode=0o700)
+                held = _hold(folder)
+        except KeyboardInterrupt:
+            _remove(folder)
+            raise
         # A run that cleans up may have found it before it was locked: then it is gone.
-        if (held := _hold(folder)) is not None:
+        if held is not None:
             return held
 
 
@@ -72,12 +84,20 @@ def scratch(place: Path | None = None) -> Held:
     try:
         place = place or Path(tempfile.gettempdir())
         clear(place, re.compile(re.escape(_SCRATCH) + TOKEN), _remove)
-        return make(lambda token: place / f"{_SCRATCH}{token}")
+        held = make(lambda token: place / f"{_SCRATCH}{token}")
     except OSError as cause:
         raise StorageError(
             f"no private folder can be made for temporary files: {cause.strerror}",
             hint="choose a disk that is writable and has room, by TMPDIR or the name of the output",
         ) from cause
+    _scratches.add(held)
+    return held
+
+
+def remove_scratches() -> None:
+    """Remove all private folders of this run, which is about to end."""
+    for held in [*_scratches]:
+        held.remove()
 
 
 @contextmanager

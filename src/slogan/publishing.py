@@ -15,6 +15,7 @@ from typing import Literal
 
 from slogan.errors import ReleaseExistsError, StorageError
 from slogan.folders import TOKEN, Held, clear, make
+from slogan.stopping import cleaning
 
 _PARTIAL = ".partial-"
 _ATTEMPTS = re.compile(rf"\..+{re.escape(_PARTIAL)}{TOKEN}", re.DOTALL)
@@ -155,8 +156,9 @@ def publish(
             hint="make room, or choose another place with -o",
         ) from cause
     finally:
-        _clear(attempt.folder, settled)
-        held.let_go()
+        with cleaning():
+            _clear(attempt.folder, settled)
+            held.let_go()
 
 
 def clear_attempts(parent: Path, settled: Settled) -> None:

@@ -14,7 +14,15 @@ import duckdb
 
 from slogan.errors import SloganError, StorageError
 
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES)
+_OF_THE_DISK = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EIO,
+    errno.EACCES,
+    errno.ENOENT,
+)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Watcher, silent
+from slogan.stopping import cleaning
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
@@ -317,9 +318,10 @@ def _ints(column: Any) -> Ints:
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, private: Held) -> None:
-    connection.interrupt()  # after a signal a query may still be running
-    connection.close()
-    private.remove()
+    with cleaning():
+        connection.interrupt()  # after a signal a query may still be running
+        connection.close()
+        private.remove()
 
 
 ENGINE = DuckDBEngine
