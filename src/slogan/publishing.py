@@ -201,6 +201,21 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         )
 
 
+def rewrite(file: Path, text: str) -> None:
+    """Write a file of a release that is there already: whoever looks sees the old or the new."""
+    fresh = file.with_name(f".{file.name}.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        sync(fresh)
+        fresh.replace(file)
+    except OSError as cause:
+        fresh.unlink(missing_ok=True)
+        raise StorageError(
+            f"{file} cannot be written: {cause.strerror}",
+            hint="make room, or check its permissions",
+        ) from cause
+
+
 def sync(path: Path) -> None:
     """Have a file, or the names in a folder, on disk before anything else happens."""
     handle = os.open(path, os.O_RDONLY)

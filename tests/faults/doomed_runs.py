@@ -13,7 +13,7 @@ from slogan.publishing import sha256_of
 
 SERVER = Path(__file__).with_name("run_server.py")
 BUDGETS = {
-    "sanitize": ["--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "5"],
+    "sanitize": ["--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe"],
     "synthesize": ["--epsilon", "8", "--delta", "1e-3"],
 }
 USERS, PAIRS = 240, 6

@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slogan import __main__ as entry
-from slogan import stages
+from slogan import engines, solvers, stages
+from slogan.dp.selection import pooled
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.fsync", "stage"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -135,8 +136,16 @@ def ended(pid, reading):
     return {"code": code, "steps": int(steps or 0), "kilobytes": usage.ru_maxrss}
 
 
-def main():
+def warm_up():
+    """Import and compile what runs need; nothing here starts a thread, which a fork would lose."""
     sys.dont_write_bytecode = True
+    engines.load("duckdb")
+    solvers.load("spe")
+    pooled.warm_up()
+
+
+def main():
+    warm_up()
     for line in sys.stdin:
         runs = json.loads(line)
         begin = time.monotonic()

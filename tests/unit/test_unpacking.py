@@ -114,7 +114,6 @@ def test_a_folder_is_not_a_log(tmp_path):
         slogan.read(str(tmp_path / "*.tsv"))
 
 
-@pytest.mark.long
 def test_a_real_bomb_of_zstandard(tmp_path, ladder):
     """A hundred gigabytes of one line in a few megabytes: refused after the first of them."""
     file = tmp_path / "bomb.tsv.zst"
