@@ -18,8 +18,8 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
-from slogan.randomness import Randomness, SeededRandomness
 from slogan.publishing import rewrite
+from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
 from slogan.report.measures.triplets import redrawn
