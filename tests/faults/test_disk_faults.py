@@ -1,10 +1,12 @@
 """Full disks, closed doors, vanished folders: one clear error, its exit code, and nothing left."""
 
 import errno
+import os
 
 import pytest
 
 FULL = ["error", errno.ENOSPC]
+NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 def failed(site, *, code, saying, **faults):
@@ -26,17 +28,16 @@ def steps_of(site):
     return answer["steps"]
 
 
-@pytest.mark.parametrize("share", [0.02, 0.4, 0.6, 0.85])
-def test_a_disk_that_is_full_at_some_step(site, ladder, share):
-    step = int(share * steps_of(site))
-    struck = failed(
-        site, target="other", at=step, fault=FULL, code=(1, 5), saying="No space left on device"
-    )
+def test_a_disk_that_is_full_at_some_step(site, ladder):
+    """At the first, while the release is filled, and while the ledger is told."""
+    last = steps_of(site)
+    for step in (1, last // 2, last - 25):
+        assert failed(site, target="other", at=step, fault=FULL, code=(1, 5), saying=NO_SPACE)
+        site.check_releases()
 
-    ladder.count("faults injected")
-    site.check_books()
+    ladder.count("faults injected", 3)
     site.next_run("sanitize", recorded=True)
-    assert struck or share < 0.5
+    site.check_books()
 
 
 @pytest.mark.long
@@ -44,9 +45,7 @@ def test_a_disk_that_is_full_at_every_step(site, ladder):
     struck = 0
     for step in range(1, steps_of(site)):
         target = f"release-{step}"
-        struck += failed(
-            site, target=target, at=step, fault=FULL, code=(1, 5), saying="No space left on device"
-        )
+        struck += failed(site, target=target, at=step, fault=FULL, code=(1, 5), saying=NO_SPACE)
         site.check_releases()
         site.next_run("sanitize", recorded=True)
         site.check_books()
@@ -55,7 +54,7 @@ def test_a_disk_that_is_full_at_every_step(site, ladder):
     assert struck > 30
 
 
-@pytest.mark.parametrize("largest", [4_096, 16_384, 65_536])
+@pytest.mark.parametrize("largest", [4_096, 65_536])
 def test_files_that_cannot_grow(site, ladder, largest):
     """The kernel itself refuses to write on, to Python and to DuckDB alike."""
     rows = site.log.read_text().splitlines(keepends=True)
@@ -109,19 +108,19 @@ def test_no_room_for_temporary_files(site, ladder):
     assert "internal error" not in said
 
 
-@pytest.mark.parametrize("back", [40, 28, 16])
-def test_a_folder_that_vanishes(site, ladder, back):
+def test_a_folder_that_vanishes(site, ladder):
     """All that a run can do is say so; a ledger that was told counts it as spent."""
-    step = steps_of(site) - back
+    last = steps_of(site)
     place = site.folder / "elsewhere"
-    place.mkdir()
-    run = site.run("sanitize", "release", at=step, fault=["vanish", str(place)])
-    run["command"][3] = str(place / "release")
-    answer, said = site.perform(run)[0], site.say()
+    for step in (last - 40, last - 26, last - 16):
+        place.mkdir()
+        run = site.run("sanitize", "release", at=step, fault=["vanish", str(place)])
+        run["command"][3] = str(place / "release")
+        answer, said = site.perform(run)[0], site.say()
+        assert answer["code"] in (0, 1), said
+        assert "internal error" not in said
+        assert not place.exists()
+        site.check_nothing_left()
 
-    ladder.count("faults injected")
-    assert answer["code"] in (0, 1), said
-    assert "internal error" not in said
-    assert not place.exists()
+    ladder.count("faults injected", 3)
     assert set(site.ledger.books().outcomes.values()) <= {"published", "abandoned", "in doubt"}
-    site.check_nothing_left()

@@ -10,7 +10,8 @@ import time
 import duckdb
 import pytest
 
-ROWS = 1_500_000
+ROWS = 800_000
+LIMIT = "200MB"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def wait_for_spilling(run, private):
 def test_a_killed_run_leaves_what_it_spilled_to_its_owner_and_the_next_one_wipes_it(
     log, private, tmp_path, ladder
 ):
-    run = inspecting(log, private, "--memory-limit", "300MB")
+    run = inspecting(log, private, "--memory-limit", LIMIT)
     wait_for_spilling(run, private)
     run.kill()
     run.communicate()
@@ -74,7 +75,7 @@ def test_a_killed_run_leaves_what_it_spilled_to_its_owner_and_the_next_one_wipes
 
 
 def test_a_limit_makes_the_run_spill_and_changes_nothing(log, private):
-    run = inspecting(log, private, "--memory-limit", "300MB")
+    run = inspecting(log, private, "--memory-limit", LIMIT)
     wait_for_spilling(run, private)
     told, said = run.communicate(timeout=300)
 
@@ -90,4 +91,18 @@ def test_a_limit_that_is_too_small_is_a_clear_error(log, private):
     assert run.returncode == 1, said
     assert "ran out of memory" in said
     assert "--memory-limit" in said
+    assert list(private.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_a_signal_while_the_database_counts(log, private, ladder, number):
+    """DuckDB answers a signal with an error of its own, in the middle of its query."""
+    run = inspecting(log, private, "--memory-limit", LIMIT)
+    wait_for_spilling(run, private)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=120)
+
+    ladder.count("faults injected")
+    assert run.returncode == 128 + number, said
+    assert "stopped" in said
     assert list(private.iterdir()) == []

@@ -1,12 +1,7 @@
 """SIGINT, SIGTERM and SIGHUP: the run cleans up itself, at once, and its exit code says why."""
 
-import os
 import signal
-import subprocess
-import sys
-import time
 
-import duckdb
 import pytest
 
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -43,30 +38,3 @@ def test_a_signal_at_every_step(site, ladder, verb, number):
     ladder.count("faults injected", sum(struck))
     assert sum(struck) > last - 5
     assert {"published", "abandoned"} == set(site.check_books().outcomes.values())
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-def test_a_signal_while_the_database_counts(tmp_path, ladder, number):
-    """DuckDB answers a signal with an error of its own, in the middle of its query."""
-    log, private = tmp_path / "log.parquet", tmp_path / "private"
-    private.mkdir()
-    duckdb.sql("""
-        SELECT 'user ' || u % 400000 AS user, 'query ' || md5(u::VARCHAR) AS query,
-               'www.' || md5((u * 7)::VARCHAR) AS url
-        FROM range(2000000) t(u)""").write_parquet(str(log))
-    run = subprocess.Popen(
-        [sys.executable, "-m", "slogan", "inspect", str(log), "--memory-limit", "300MB"],
-        env={**os.environ, "TMPDIR": str(private)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not any(private.glob(".slogan-private-*/*")):  # it spills, so it counts
-        assert run.poll() is None
-        time.sleep(0.02)
-    run.send_signal(number)
-    said = run.communicate(timeout=120)[1]
-
-    ladder.count("faults injected")
-    assert run.returncode == 128 + number, said
-    assert "stopped" in said
-    assert list(private.iterdir()) == []
