@@ -51,18 +51,23 @@ class Attempt:
         """Where an older release waits until the new one is in place."""
         return self.folder / "replaced"
 
-    @property
-    def note(self) -> Path:
-        """Who decides what became of it: the place of the ledger, if there is one."""
-        return self.folder / "ledger"
+    def name_ledger(self, file: Path) -> None:
+        """Note who decides what becomes of it, on disk before anything is booked."""
+        self._note.write_text(str(file), encoding="utf-8")
+        sync(self._note)
+        sync(self.folder)
 
     def ledger(self) -> Path | None:
-        """The ledger that may have booked it. Nothing is booked before the note is on disk."""
+        """The ledger that may have booked it; None if nothing was booked."""
         try:
-            named = self.note.read_text(encoding="utf-8")
+            named = self._note.read_text(encoding="utf-8")
         except OSError:
             return None
         return Path(named) if named else None
+
+    @property
+    def _note(self) -> Path:
+        return self.folder / "ledger"
 
     def outcome(self, manifest_sha256: str) -> Outcome:
         """What became of it, as far as the disk shows. Only when nobody works on it any more."""
@@ -125,7 +130,6 @@ def publish(
     *,
     force: bool,
     booked: Booked = unbooked,
-    ledger: Path | None = None,
     settled: Settled = unsettled,
 ) -> None:
     """Fill a folder under a temporary name beside the target, then rename it into place.
@@ -135,7 +139,6 @@ def publish(
         fill: Writes what should be in it.
         force: Whether an older release may be replaced.
         booked: Who grants it.
-        ledger: Where that is recorded, for whoever finds this attempt without its run.
         settled: Asked before anything is removed that may be evidence for a ledger.
     """
     clear_attempts(target.absolute().parent, settled)
@@ -143,8 +146,6 @@ def publish(
         check_replaceable(target, force=force)
     attempt, held = _begun(target)
     try:
-        if ledger is not None:
-            attempt.note.write_text(str(ledger), encoding="utf-8")
         attempt.partial.mkdir()
         fill(attempt.partial)
         attempt.flush()

@@ -128,6 +128,7 @@ class Ledger:
                 target=str(attempt.target),
                 token=attempt.token,
             )
+            attempt.name_ledger(self.file)
             booked = self._add(books, entry)
             try:
                 yield booked
@@ -185,7 +186,7 @@ def publish_recorded(
         publish(target, fill, force=force, settled=settled)
         return None
     booking = ledger.booking(charge, allow_unaccounted=allow_unaccounted)
-    publish(target, fill, force=force, booked=booking, ledger=ledger.file, settled=settled)
+    publish(target, fill, force=force, booked=booking, settled=settled)
     return {
         "population": ledger.population,
         "file": str(ledger.file),
