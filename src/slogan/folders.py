@@ -6,12 +6,12 @@ process is asked, and what anybody else made is not touched. POSIX only.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def scratch(place: Path | None = None) -> Held:
         place: Where it should be; the folder for temporary files if not given.
     """
     try:
-        place = place or Path(tempfile.gettempdir())
+        place = place or _temporary_files()
         clear(place, re.compile(re.escape(_SCRATCH) + TOKEN), _remove)
         held = make(lambda token: place / f"{_SCRATCH}{token}")
     except OSError as cause:
@@ -108,6 +108,15 @@ def scratch_folder(place: Path | None = None) -> Generator[Path]:
         yield held.path
     finally:
         held.remove()
+
+
+def _temporary_files() -> Path:
+    """Where temporary files go. Python's own way to find out leaves a file there if it is killed."""
+    named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+    for place in map(Path, [*named, "/tmp", "/var/tmp"]):  # noqa: S108 - a folder of ours is in it
+        if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
+            return place.absolute()
+    raise FileNotFoundError(errno.ENOENT, "there is no folder for temporary files")
 
 
 def _clear(folder: Path, remove: Callable[[Path], None]) -> None:
