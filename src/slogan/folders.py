@@ -111,7 +111,7 @@ def scratch_folder(place: Path | None = None) -> Generator[Path]:
 
 
 def _temporary_files() -> Path:
-    """Where temporary files go. Python's own way to find out leaves a file there if it is killed."""
+    """Where they go. Python's own way to find out leaves a file there if it is killed."""
     named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
     for place in map(Path, [*named, "/tmp", "/var/tmp"]):  # noqa: S108 - a folder of ours is in it
         if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
