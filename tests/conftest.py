@@ -1,8 +1,9 @@
-"""Settings for every test: no deadlines, because machines are shared and noisy; and a tally."""
+"""Settings for every test: no deadlines, because machines are shared and noisy; and the ladder."""
 
 import json
 import os
-from dataclasses import dataclass
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,25 +11,41 @@ from hypothesis import settings
 settings.register_profile("shared", deadline=None, print_blob=True)
 settings.load_profile("shared")
 
+LADDER = "SLOGAN_LADDER"
+KINDS = ("cases tried", "faults injected", "bytes fuzzed", "mutants killed", "attacks run")
 
-@dataclass(frozen=True)
+
+def record(what, number, test):
+    """Append one line to the file that SLOGAN_LADDER names; many processes may do so at once."""
+    if path := os.environ.get(LADDER):
+        line = json.dumps({"what": what, "number": number, "test": test}) + "\n"
+        with Path(path).open("a", buffering=1, encoding="utf-8") as file:
+            file.write(line)
+
+
 class Ladder:
-    """Adds up what tests tried, for whoever asks by SLOGAN_LADDER; otherwise does nothing."""
+    """What tests tell about themselves, for the table of `make test-all`."""
 
-    test: str
-
-    def count(self, what: str, number: int) -> None:
-        file = os.environ.get("SLOGAN_LADDER")
-        if not file:
-            return
-        line = json.dumps({"what": what, "number": number, "test": self.test}) + "\n"
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(handle, line.encode())
-        finally:
-            os.close(handle)
+    def count(self, what, number=1):
+        """Add so many cases tried, faults injected, bytes fuzzed, mutants killed, attacks run."""
+        assert what in KINDS, f"{what} is none of {KINDS}"
+        record(what, number, os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0])
 
 
-@pytest.fixture
-def ladder(request):
-    return Ladder(request.node.nodeid)
+@pytest.fixture(scope="session")
+def ladder():
+    """For the whole session, so that properties may use it too."""
+    return Ladder()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test is a case, a property as many cases as Hypothesis had examples of it."""
+    report = yield
+    if report.failed:
+        record("failed", 1, item.nodeid)
+    if report.when == "call" and report.passed:
+        told = getattr(item, "hypothesis_statistics", "1 passing")
+        examples = re.findall(r"(\d+) (?:passing|failing)", told)
+        record("cases tried", sum(map(int, examples)), item.nodeid)
+    return report

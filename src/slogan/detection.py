@@ -25,11 +25,15 @@ from slogan.errors import (
     LogNotFoundError,
     MissingColumnError,
     OptionError,
+    StorageError,
 )
+from slogan.folders import scratch_folder
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 ENCODINGS = ("utf-8", "latin-1")
 LONGEST_LINE = 64 * 1024 * 1024
+BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
+"""What unpacking a file that is not whole raises."""
 
 _FORMAT_OF_SUFFIX = {
     ".tsv": "tsv",
@@ -153,12 +157,17 @@ def reported(file: Path) -> Generator[None]:
     """Say in words of our own that a file cannot be read, or unpacked."""
     try:
         yield
-    except (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError) as cause:
+    except BROKEN as cause:
         raise unreadable(file) from cause
     except OSError as cause:
-        raise LogNotFoundError(
-            f"{file} cannot be read: {cause.strerror}", hint="check its permissions, and the disk"
-        ) from cause
+        raise unopened(file, cause) from cause
+
+
+def unopened(file: Path, cause: OSError) -> LogNotFoundError:
+    """The file is there, and not for us to read."""
+    return LogNotFoundError(
+        f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
+    )
 
 
 def unreadable(file: Path) -> LogFormatError:
@@ -183,8 +192,8 @@ def plain_glob(file: Path) -> str:
 
 def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     """The column names of a Parquet file, plain or compressed once more."""
-    with tempfile.TemporaryDirectory(prefix="slogan-") as private:
-        plain = decompressed(file, compression, Path(private))
+    with scratch_folder() as private:
+        plain = decompressed(file, compression, private)
         try:
             with duckdb.connect() as connection:
                 rows = connection.execute(
@@ -200,38 +209,20 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
     """The file itself, or its content unpacked into a private folder."""
     if not compression:
         return file
-    with (
-        reported(file),
-        open_bytes(file, compression) as packed,
-        tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
-    ):
-        shutil.copyfileobj(packed, plain, 1 << 20)
+    try:
+        with (
+            open_bytes(file, compression) as packed,
+            tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
+        ):
+            shutil.copyfileobj(packed, plain, 1 << 20)
+    except BROKEN as cause:
+        raise unreadable(file) from cause
+    except OSError as cause:
+        raise StorageError(
+            f"{file.name} cannot be unpacked: {cause.strerror}",
+            hint="point TMPDIR to a disk with more room, or unpack it yourself",
+        ) from cause
     return Path(plain.name)
-
-
-def require_whole(file: Path, compression: str) -> None:
-    """Unpack a file to its end and keep nothing: engines take what they get of a cut one."""
-    with reported(file):
-        if compression == ".gz":
-            with open_bytes(file, compression) as data:
-                while data.read(1 << 20):
-                    pass
-        elif compression == ".zst" and not _frames_end(file):
-            raise EOFError
-
-
-def _frames_end(file: Path) -> bool:
-    """Whether the last frame of a file is complete; every one is checked."""
-    unpacking = zstandard.ZstdDecompressor()
-    frame, ended = unpacking.decompressobj(), True
-    with file.open("rb") as packed:
-        # Small pieces, because a few bytes can unpack to very many.
-        while piece := packed.read(4096):
-            while piece:
-                frame = unpacking.decompressobj() if ended else frame
-                frame.decompress(piece)
-                piece, ended = frame.unused_data, frame.eof
-    return ended
 
 
 def open_bytes(file: Path, compression: str) -> IO[bytes]:

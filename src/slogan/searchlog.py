@@ -18,10 +18,10 @@ from slogan.detection import (
     first_line,
     format_of,
     parquet_columns,
-    require_whole,
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
+from slogan.unpacking import require_modest, require_whole
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
@@ -106,6 +106,7 @@ def read(
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:
+        require_modest(files, kind, compression)
         for file in files:
             require_whole(file, compression)
         names = _names(files, kind, compression, encoding, columns)
