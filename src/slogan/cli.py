@@ -24,6 +24,9 @@ from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
 from slogan.terminal import Json, show, stderr, watching
 
+_LONGEST_CONFIGURATION = 16_384
+"""To read long dotted keys takes the square of their length."""
+
 app = App(
     name="slogan",
     version=__version__,
@@ -74,6 +77,11 @@ def session(
 
 def _check_configuration(file: Path) -> None:
     try:
+        if file.stat().st_size > _LONGEST_CONFIGURATION:
+            raise ConfigError(
+                f"{file} is longer than {_LONGEST_CONFIGURATION:,} bytes",
+                hint="options of verbs need a few lines; check the path after --config",
+            )
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as cause:
         raise ConfigError(
