@@ -41,7 +41,7 @@ def one(frame: DataFrame) -> list[int]:
     return [int(column[0]) for column in ints(frame)]
 
 
-def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
+def frame_of(session: SparkSession, **columns: Ints | list[str] | list[bytes]) -> DataFrame:
     """A frame of columns that the driver has."""
     table = cast("Any", pa).table(columns)
     with _unsurprised():
