@@ -69,9 +69,7 @@ def draw_users(
             return _in_order(user, pair, count)
 
 
-def owners(
-    session: SparkSession, clicks: DataFrame, released: DataFrame, key: bytes
-) -> DataFrame:
+def owners(session: SparkSession, clicks: DataFrame, released: DataFrame, key: bytes) -> DataFrame:
     """How often each user is drawn for each pair, as user, pair, count; -1 is nobody.
 
     The clicks of a pair are laid end to end, user by user, as `sample_users` does it. Where each
