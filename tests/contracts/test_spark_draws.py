@@ -1,6 +1,7 @@
 """Draws in Spark: the law of `sample_users`, and the same draws however often they are computed."""
 
 import hmac
+import re
 from base64 import b64encode
 from collections import Counter
 
@@ -165,7 +166,7 @@ def p_value(drawing, spark, monkeypatch, broken=None):
     )
     assert set(drawn.pair.tolist()) == {7}
     shown = np.zeros(len(HELD))
-    shown[drawn.user] = drawn.count
+    np.add.at(shown, drawn.user, drawn.count)
     return stats.chisquare(shown, DRAWS * np.array(HELD) / sum(HELD)).pvalue
 
 
@@ -202,7 +203,7 @@ def shown(text, key):
     return any(spelling in text.upper() for spelling in map(str.upper, spellings(key)))
 
 
-def test_no_plan_shows_the_key(spark, drawing):
+def test_no_plan_shows_the_key(spark, drawing, capsys):
     from slogan.engines.spark.sql import run
 
     found = drawing.owners(spark.session, clicks_of(spark), released_of(spark), KEY)
@@ -211,6 +212,10 @@ def test_no_plan_shows_the_key(spark, drawing):
     assert not shown(explained(found), KEY)
     assert "sha2" in explained(found)
     assert shown(explained(careless), KEY)
+    found.explain("formatted")
+    shuffled = re.findall(r"\) Exchange\nInput .*", capsys.readouterr().out)
+    assert len(shuffled) == 3
+    assert not any("inner" in columns or "outer" in columns for columns in shuffled)
 
 
 # --- the engine ---

@@ -110,6 +110,12 @@ class SparkEngine:
         return self._numbered
 
     @property
+    def _whole(self) -> SparkHistogram:
+        if self._histogram is None:
+            raise RuntimeError("count a log first")
+        return self._histogram
+
+    @property
     def _asked(self) -> SearchLog:
         if self._log is None:
             raise RuntimeError("count a log first")
@@ -184,7 +190,7 @@ class SparkEngine:
         clicks = int(counts.sum())
         self._arrivals.announce("sample", f"{clicks:,} draws at most", _BYTES_PER_DRAW * clicks)
         with asking():
-            return draw_users(self._session, self._numbers.clicks, pairs, counts, rng)
+            return draw_users(self._session, self._whole.clicks, pairs, counts, rng)
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         with _writing():
