@@ -11,10 +11,18 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.randomness import Words
 
-_FIRST = 42
+_FIRST = np.uint64(42)
 """What Spark's xxhash64 begins with."""
-_A, _B, _C = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
-_D, _E = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+_A, _B, _C, _D, _E = (
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
+)
 
 
 def tossed(own: Words, nth: Ints) -> Ints:
@@ -22,14 +30,14 @@ def tossed(own: Words, nth: Ints) -> Ints:
     return _hashed(nth.astype(np.uint64), _hashed(own, _FIRST)).view(np.int64)
 
 
-def _hashed(number: Words, so_far: Words | int) -> Words:
+def _hashed(number: Words, so_far: Words | np.uint64) -> Words:
     """The hash of one more 64-bit integer."""
-    whole = so_far + _E + 8 ^ _turned(number * _B, 31) * _A
+    whole = (so_far + (_E + np.uint64(8))) ^ (_turned(number * _B, 31) * _A)
     whole = _turned(whole, 27) * _A + _D
-    whole = (whole ^ whole >> 33) * _B
-    whole = (whole ^ whole >> 29) * _C
-    return whole ^ whole >> 32
+    whole = (whole ^ (whole >> np.uint64(33))) * _B
+    whole = (whole ^ (whole >> np.uint64(29))) * _C
+    return whole ^ (whole >> np.uint64(32))
 
 
 def _turned(word: Words, bits: int) -> Words:
-    return word << bits | word >> (64 - bits)
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))

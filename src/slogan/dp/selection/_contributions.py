@@ -57,7 +57,7 @@ def capped(
     degree = np.bincount(hist.user, minlength=hist.users)
     many = degree > most
     own = np.zeros(hist.users, dtype=np.uint64)
-    own[many] = rng.words(np.count_nonzero(many))
+    own[many] = rng.words(int(np.count_nonzero(many)))
     rows = np.flatnonzero(many[hist.user])
     user = hist.user[rows]
     nth = rows - (np.cumsum(degree) - degree)[user]

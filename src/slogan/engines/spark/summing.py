@@ -102,7 +102,7 @@ class SparkHistogram:
             user=user, pair=clicked, count=count, users=self.users, query=query
         )
 
-    @cached_property
+    @property
     def pair_total(self) -> Ints:
         with asking():
             return by_number(run(self._session, _TOTALS, clicks=self.clicks), self.pairs)
