@@ -89,11 +89,10 @@ def test_sizes_and_coverage(both):
     assert coverage_sums(remote, RELEASED).tolist() == coverage_sums(hist, RELEASED).tolist()
 
 
-@pytest.mark.parametrize("categories", [1, 4])
-def test_association(both, categories):
+def test_association(both):
     hist, remote = both
-    category = np.arange(len(RELEASED)) % (categories + 1) - 1
-    kinds = Grouping(name="domains", category=category, categories=categories)
+    category = np.arange(len(RELEASED)) % 5 - 1
+    kinds = Grouping(name="domains", category=category, categories=4)
 
     assert (
         together_sums(remote, RELEASED, kinds).tolist()
@@ -116,7 +115,7 @@ def test_spark_tosses_the_same_coins(spark):
     assert coins[np.argsort(at)].tolist() == tossed(own, nth).tolist()
 
 
-@pytest.mark.parametrize("most", [1, 7, 100])
+@pytest.mark.parametrize("most", [1, 7])
 def test_users_speak_for_the_same_pairs(both, most):
     here, there = (capped(hist, SeededRandomness(5), most) for hist in both)
     user, pair = (
