@@ -51,6 +51,7 @@ def both(spark):
         clicks=frame_of(
             spark.session, user=hist.user[order], pair=hist.pair[order], clicks=hist.count[order]
         ),
+        named=frame_of(spark.session, user=np.arange(hist.users)),
         pairs_of_log=hist.pairs,
         users_of_log=hist.users,
         size=(len(hist.user), hist.users, hist.pairs),
