@@ -62,17 +62,18 @@ def capped(
     rng, cap = randomness(seed), exact(division.sampling.cap)
     with stages.stage("count"):
         counted = host.count(source, unique_pairs=True)
+        hist = counted.hist
     with stages.stage("selection"):
-        selected = select(counted.hist, division.selection, rng)
+        selected = select(hist, division.selection, rng)
     if not len(selected.pairs):
         raise _too_few(counted, division)
     with stages.stage("counts"):
-        known = private_histogram(counted.hist, selected, division, rng)
+        known = private_histogram(hist, selected, division, rng)
         known.account.require(budget)
     with stages.stage("solve"):
-        weight = sampling_weights(known, objective, counted.hist.query[known.pairs], cap)
+        weight = sampling_weights(known, objective, hist.query[known.pairs], cap)
     with stages.stage("sample"):
-        output = capped_sample(counted.hist, known.pairs, weight, cap=cap, rng=rng)
+        output = capped_sample(hist, known.pairs, weight, cap=cap, rng=rng)
         names = None
         if pseudonyms == "fresh":
             # Names are drawn for the users shown, so nobody else has a say in them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,7 +190,7 @@ def frontier(
             effort = Effort(time_limit=time_limit, gap=gap)
             return _sanitized(counted, budgets, asked, solver, effort, stages)
         dry = DryRuns(
-            counted=counted,
+            counted=replace(counted, rows=counted.hist),  # so many runs are worth bringing it here
             engine=host,
             objective=asked,
             kinds=kinds,

@@ -93,6 +93,10 @@ class PairHistogram:
         """|D|: all clicks of the histogram."""
         return int(self.count.sum())
 
+    def query_of(self, pairs: Ints) -> Ints:
+        """The queries of these pairs, as numbers."""
+        return self.query[pairs]
+
     def without_unique_pairs(self) -> PairHistogram:
         """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
         return self._of_pairs(self.holders >= 2)

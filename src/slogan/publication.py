@@ -158,7 +158,7 @@ class Publication(ABC):
 
     def clicks_before_and_after(self) -> tuple[Ints, Ints]:
         """c_ij and x_ij for every counted pair."""
-        before = self.counted.hist.pair_total
+        before = self.counted.rows.pair_total
         after = np.zeros_like(before)
         np.add.at(after, self.output.pair, self.output.count)
         return before, after

@@ -127,7 +127,7 @@ def synthesized(
     stages: Stages,
 ) -> Synthesized:
     """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
-    hist = counted.hist
+    hist = counted.rows
     with stages.stage("selection"):
         selected = select(hist, spending.selection, rng)
     if not len(selected.pairs):
@@ -135,7 +135,7 @@ def synthesized(
     found = measure(hist, selected, spending, group, rng=rng, stages=stages)
     found.account.require(budget)
     with stages.stage("synthesis"):
-        output = synthetic_output(found, objective, hist.query[found.pairs], rng)
+        output = synthetic_output(found, objective, hist.query_of(found.pairs), rng)
     if not output.clicks:
         raise _too_few(counted, spending)
     return Synthesized(statistics=found, output=output)
@@ -156,7 +156,7 @@ def synthetic_output(
 def _too_few(counted: Counted, spending: Spending) -> TooFewUsersError:
     needed = weight_needed(spending.selection)
     return TooFewUsersError(
-        users=counted.users, share=heaviest(counted.hist) / needed, needed=needed
+        users=counted.users, share=heaviest(counted.rows) / needed, needed=needed
     )
 
 

@@ -3,7 +3,7 @@
 python on_spark.py LOG FOLDER MASTER [PID PID]
 
 The first worker is killed in `sanitize`, when all is counted and nothing handed over; the second in
-`synthesize`, when the counts are there and Spark is still to find urls and to write.
+`synthesize`, when the log is counted and Spark is still to sum up all rounds, and to write.
 """
 
 import json
@@ -33,9 +33,10 @@ def main(log, folder, master, *workers):
 
         release = verb(log, budget, engine=engine, watcher=kill)
         release.save(Path(folder) / name)
+        digest = release.counted.hist.without_unique_pairs().digest()
         release.close()
         told[name] = {
-            "digest": release.counted.hist.without_unique_pairs().digest(),
+            "digest": digest,
             "killed": len(killed),
             "ok": slogan.verify(log, Path(folder) / name).ok,
         }

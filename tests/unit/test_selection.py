@@ -1,5 +1,6 @@
 """The parts of selection: caps, weights, thresholds, sensitivities, and replay on neighbours."""
 
+import inspect
 import math
 import os
 import subprocess
@@ -25,6 +26,7 @@ from slogan.dp.selection import (
     policy_gaussian,
     pooled,
 )
+from slogan.dp.selection._coins import tossed
 from slogan.dp.selection._contributions import MOST, capped
 from slogan.dp.selection._grid import GRID, root_up, threshold
 from slogan.dp.selection._spreading import CLOSED, HALVINGS, UNIT, spread
@@ -45,14 +47,13 @@ def everything(hist):
 
 
 class Coins:
-    """Words that belong to rows: to a user and a pair, wherever they stand."""
+    """Words that belong to users, whoever else is there."""
 
     seed = None
 
     def __init__(self, hist, coins, most):
         degree = np.bincount(hist.user, minlength=hist.users)
-        rows = (degree > most)[hist.user]
-        self._words = coins[hist.user[rows], hist.pair[rows]]
+        self._words = coins[degree > most]
 
     def words(self, n):
         assert n == len(self._words)
@@ -80,7 +81,7 @@ def others_decide(cap):
     rng = np.random.default_rng(11)
     for _ in range(30):
         hist = random_log(rng, density=0.6)
-        coins = rng.integers(0, 2**63, (hist.users, hist.pairs)).astype(np.uint64)
+        coins = rng.integers(0, 2**64, hist.users, dtype=np.uint64)
         whole = sets(cap(hist, Coins(hist, coins, 3), 3))
         for user in range(hist.users):
             less = hist.without_user(user)
@@ -93,6 +94,33 @@ def others_decide(cap):
 def test_a_users_choice_is_its_own():
     assert not others_decide(capped)
     assert others_decide(popular_first)
+
+
+def numbers_decide(toss):
+    """Whether some user's choice changes when others bring pairs, so that numbers move up."""
+    rng = np.random.default_rng(12)
+    for seed in range(30):
+        hist = random_log(rng, density=0.6)
+        table = np.zeros((hist.users, 3 * hist.pairs), dtype=np.int64)
+        table[hist.user, 3 * hist.pair + 1] = 1
+        with patch.object(_contributions, "tossed", toss):
+            one, other = (
+                sets(capped(log, SeededRandomness(seed), 3))
+                for log in (hist, histogram(table.tolist()))
+            )
+        if one != [frozenset((pair - 1) // 3 for pair in chosen) for chosen in other]:
+            return True
+    return False
+
+
+def test_the_numbers_of_pairs_do_not_choose():
+    def by_number(own, nth):
+        """Broken: coins of pair numbers, which depend on what others clicked."""
+        caller = inspect.currentframe().f_back.f_locals
+        return tossed(own, caller["hist"].pair[caller["rows"]])
+
+    assert not numbers_decide(tossed)
+    assert numbers_decide(by_number)
 
 
 def test_the_cap_keeps_every_pair_equally_often():
@@ -267,7 +295,7 @@ def widest_count(most, weight, neighbours):
 
     while neighbours > 0:
         hist = random_log(rng, users=10, pairs=30, density=rng.uniform(0.1, 1))
-        coins = rng.integers(0, 2**63, (hist.users, hist.pairs)).astype(np.uint64)
+        coins = rng.integers(0, 2**64, hist.users, dtype=np.uint64)
         whole = counted(hist, coins)
         for user in range(hist.users):
             move = whole - counted(hist.without_user(user), coins)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from slogan.arrays import Floats, Ints
 from slogan.dp.grouping import MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.sums import BITS, noisy_sums, quotients, roots
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
@@ -45,7 +46,7 @@ class Association:
 
 
 def noisy_association(
-    hist: PairHistogram, pairs: Ints, grouping: Grouping, *, mu_squared: Fraction, rng: Randomness
+    hist: AnyHistogram, pairs: Ints, grouping: Grouping, *, mu_squared: Fraction, rng: Randomness
 ) -> Association:
     """Count how often two of these pairs are held together, by their categories, and add noise."""
     sums = together_sums(hist, pairs, grouping)
@@ -54,7 +55,7 @@ def noisy_association(
     return Association(grouping=grouping, together=table, rank=rank, stage=noisy.stage)
 
 
-def together_sums(hist: PairHistogram, pairs: Ints, grouping: Grouping) -> Ints:
+def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
     """The upper triangle, row by row, of how many two different pairs each user holds together.
 
     A user that holds v_g pairs of category g adds v_g·v_h for g < h and v_g(v_g − 1)/2 for g = h,
@@ -63,6 +64,8 @@ def together_sums(hist: PairHistogram, pairs: Ints, grouping: Grouping) -> Ints:
     size = grouping.categories
     if not 0 < size <= MOST_CATEGORIES:
         raise ValueError(f"a table of {size} categories does not fit in 64 bits")
+    if not isinstance(hist, PairHistogram):
+        return hist.together_sums(pairs, grouping)
     held = hist.only(pairs[grouping.category >= 0])
     category = grouping.category[grouping.category >= 0][held.pair]
     # v: one row for each user, one column for each category

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from slogan.arrays import Ints
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.sums import BITS, NoisySums, noisy_sums, quotients, roots
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
@@ -20,7 +21,7 @@ _MOST_PAIRS = 2**22
 
 
 def noisy_counts(
-    hist: PairHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness, norm: int = NORM
+    hist: AnyHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness, norm: int = NORM
 ) -> NoisySums:
     """The clicks on each of these pairs, scaled user by user to L2 ≤ norm, plus noise.
 
@@ -35,7 +36,7 @@ def noisy_counts(
     return noisy_sums(sums, name="counts", norm_squared=norm**2, mu_squared=mu_squared, rng=rng)
 
 
-def clipped_counts(hist: PairHistogram, pairs: Ints, *, norm: int = NORM) -> Ints:
+def clipped_counts(hist: AnyHistogram, pairs: Ints, *, norm: int = NORM) -> Ints:
     """Σ over users of c·min(1, C/‖c‖), each part rounded toward zero to a step of the grid.
 
     Not private by itself. ⌊c·C·2^20/‖c‖⌋ = isqrt(⌊c²C²2^40/‖c‖²⌋), in integers throughout.
@@ -45,6 +46,8 @@ def clipped_counts(hist: PairHistogram, pairs: Ints, *, norm: int = NORM) -> Int
             f"counts of {len(pairs)} pairs, clipped to {norm}, do not fit in 64 bits",
             hint=f"at most {_MOST_PAIRS} pairs, and a norm from 1 to 63",
         )
+    if not isinstance(hist, PairHistogram):
+        return hist.clipped_counts(pairs, norm=norm)
     held = hist.only(pairs)
     clicks = np.minimum(held.count, MOST_CLICKS)
     square = np.zeros(held.users, dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.dp.mechanisms import Gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.sums import BITS, noisy_sums, quotients
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
@@ -26,7 +27,7 @@ class Coverage:
 
 
 def noisy_coverage(
-    hist: PairHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness
+    hist: AnyHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness
 ) -> Coverage:
     """Count the clicks on these pairs and on others, scaled user by user, and add noise."""
     sums = coverage_sums(hist, pairs)
@@ -38,8 +39,10 @@ def noisy_coverage(
     return Coverage(share=inside / whole if whole > 0 else 0.0, stage=noisy.stage)
 
 
-def coverage_sums(hist: PairHistogram, pairs: Ints) -> Ints:
+def coverage_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
     """(clicks on these pairs, clicks on others), each user's total at most 75. Not private yet."""
+    if not isinstance(hist, PairHistogram):
+        return hist.coverage_sums(pairs)
     held = hist.only(pairs)
     inside, total = (np.zeros(hist.users, dtype=np.int64) for _ in range(2))
     np.add.at(inside, held.user, held.count)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from slogan.dp.curves import normal_quantile
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import SelectionBudget
 from slogan.histogram import PairHistogram
 
@@ -23,8 +24,10 @@ def weight_needed(budget: SelectionBudget) -> float:
     return 1 + float(quantile) / math.sqrt(budget.mu_squared)
 
 
-def heaviest(hist: PairHistogram) -> float:
+def heaviest(hist: AnyHistogram) -> float:
     """The largest weight of a pair of the log. Not private: to be told to the curator alone."""
+    if not isinstance(hist, PairHistogram):
+        return hist.heaviest(SPOKEN_FOR)
     held = np.minimum(np.bincount(hist.user, minlength=hist.users), SPOKEN_FOR)
     each = 1 / np.sqrt(np.maximum(held, 1))
     return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))

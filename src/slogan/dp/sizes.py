@@ -9,6 +9,7 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.dp.mechanisms import Gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.sums import BITS, noisy_sums
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
@@ -37,17 +38,17 @@ class Sizes:
         return positive / total if total > 0 else np.eye(LARGEST)[0]
 
 
-def noisy_sizes(
-    hist: PairHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness
-) -> Sizes:
+def noisy_sizes(hist: AnyHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness) -> Sizes:
     """Count the users by how many of these pairs they hold, and add noise."""
     sums = size_sums(hist, pairs)
     noisy = noisy_sums(sums, name="sizes", norm_squared=1, mu_squared=mu_squared, rng=rng)
     return Sizes(bins=noisy.values, stage=noisy.stage)
 
 
-def size_sums(hist: PairHistogram, pairs: Ints) -> Ints:
+def size_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
     """One step of 1 for each user that has a click, in the bin of its size. Not private yet."""
+    if not isinstance(hist, PairHistogram):
+        return hist.size_sums(pairs)
     present = np.bincount(hist.user, minlength=hist.users) > 0
     size = np.bincount(hist.only(pairs).user, minlength=hist.users)
     return np.bincount(np.minimum(size[present], LARGEST), minlength=LARGEST + 1) << BITS

@@ -15,10 +15,10 @@ from slogan.dp.coverage import MOST_CLICKS as COVERAGE_MOST
 from slogan.dp.coverage import Coverage, noisy_coverage
 from slogan.dp.grouping import HEAD, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.sizes import LARGEST, Sizes, noisy_sizes
 from slogan.dp.sums import NoisySums
-from slogan.histogram import PairHistogram
 from slogan.privacy import PrivacyBudget
 from slogan.randomness import Randomness
 from slogan.stages import Stages
@@ -102,7 +102,7 @@ class Statistics:
 
 
 def measure(
-    hist: PairHistogram,
+    hist: AnyHistogram,
     selected: Selected,
     spending: Spending,
     group: Callable[[Ints, Floats], Grouping] | None,

@@ -6,11 +6,13 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from slogan.arrays import Ints
+from slogan.dp.remote import AnyHistogram, brought
 from slogan.errors import EngineError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
@@ -27,13 +29,19 @@ Whose = Literal["same", "others"] | Path
 class Counted:
     """What counting a log gave: the histogram, and how large the log was."""
 
-    hist: PairHistogram
+    rows: AnyHistogram
+    """The histogram, here or where the engine keeps it."""
     clicks: int
     users: int
     pairs: int
     rows_without_click: int
     bad_rows: dict[str, int] = field(default_factory=dict[str, int])
     """Rows skipped because they cannot be read, by reason."""
+
+    @cached_property
+    def hist(self) -> PairHistogram:
+        """The histogram in this process, brought here if need be while the engine is open."""
+        return brought(self.rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +76,7 @@ class Engine(Protocol):
         Args:
             log: The log; an engine counts one.
             unique_pairs: Whether the histogram holds every pair and every user of the log, or the
-                shared pairs and their users only.
+                shared pairs and their users only. The whole one may stay with the engine.
         """
         ...
 

@@ -149,7 +149,7 @@ class DuckDBEngine:
             )
         users, pairs = self._number_texts(unique_pairs=unique_pairs)
         return Counted(
-            hist=self._histogram(),
+            rows=self._histogram(),
             clicks=int(clicks),
             users=users,
             pairs=pairs,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from slogan.arrays import Ints
 from slogan.dp.mechanisms import Stage
-from slogan.histogram import PairHistogram
+from slogan.dp.remote import AnyHistogram
 from slogan.randomness import Randomness
 from slogan.registry import load_module, module_names
 
@@ -48,7 +48,7 @@ class Selector(Protocol):
     """Selects pairs of a whole log, unique pairs included."""
 
     def __call__(
-        self, hist: PairHistogram, budget: SelectionBudget, rng: Randomness
+        self, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
     ) -> Selected: ...
 
 

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from slogan.arrays import Ints
+from slogan.dp.remote import RemoteContributions
 from slogan.dp.selection._contributions import Contributions
 from slogan.dp.selection._grid import BITS
 
@@ -24,7 +25,9 @@ UNIT = 1 << BITS
 Halvings = NDArray[np.int8]
 
 
-def spread(chosen: Contributions, halvings: Halvings, heaviest: Ints | None = None) -> Ints:
+def spread(
+    chosen: Contributions | RemoteContributions, halvings: Halvings, heaviest: Ints | None = None
+) -> Ints:
     """The sum over users of ⌊2^20 · g / √(Σ g²)⌋, where g = 2^-halvings of a pair, by pairs.
 
     Weights are rounded towards zero, so each user adds a vector of L2 norm at most 2^20.
@@ -32,6 +35,8 @@ def spread(chosen: Contributions, halvings: Halvings, heaviest: Ints | None = No
     """
     if heaviest is None:
         heaviest = np.full(chosen.most + 1, UNIT, dtype=np.int64)
+    if not isinstance(chosen, Contributions):
+        return chosen.spread(halvings, heaviest)
     total = np.zeros(chosen.pairs, dtype=np.int64)
     _spread(chosen.start, chosen.pair, halvings, heaviest, total)
     return total

@@ -16,11 +16,11 @@ from slogan.arrays import Ints
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram, brought
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, Contributions, capped
 from slogan.dp.selection._grid import BITS, GRID, root_up, threshold
 from slogan.dp.selection._spreading import spread
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 DEGREE = 6
@@ -34,12 +34,12 @@ _UNITS = _WHOLE**2 * BACK.denominator << _RATIO_BITS
 """Weights are multiples of 1 / _UNITS, so that nothing but ratios is rounded."""
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Weigh pairs by that rule, add noise, keep what exceeds the threshold."""
     norm_squared = (1 + _STRAY) ** 2
     square = variance(budget.mu_squared, norm_squared=norm_squared)
     level = threshold(MOST, variance=square, delta=budget.delta, extra=BACK) * GRID
-    chosen = capped(hist, rng)
+    chosen = capped(brought(hist), rng)
     weight = adapted(chosen, math.ceil((level + _BEYOND * root_up(square)) * _WHOLE))
     held = np.flatnonzero(chosen.held)
     grid = Fraction(1, _UNITS)

@@ -14,6 +14,7 @@ import numpy as np
 from slogan.dp.curves import gaussian_budget
 from slogan.dp.mechanisms import Approximate
 from slogan.dp.noise import discrete_laplace
+from slogan.dp.remote import AnyHistogram, brought
 from slogan.dp.selection import Selected, SelectionBudget, laplace_histogram, pooled
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
@@ -22,7 +23,7 @@ LOOK = Fraction(1, 100)
 """The share of ε for the look at how many pairs users hold."""
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Select by whichever rule suits; either may spend what the look leaves."""
     if budget.epsilon is None:
         return pooled.select(hist, budget, rng)
@@ -45,9 +46,9 @@ def gaussian_part(epsilon: Fraction, delta: Fraction) -> SelectionBudget:
     return SelectionBudget(mu_squared=mu_squared, delta=half)
 
 
-def mostly_single(hist: PairHistogram, epsilon: Fraction, rng: Randomness) -> bool:
+def mostly_single(hist: AnyHistogram, epsilon: Fraction, rng: Randomness) -> bool:
     """Whether more users seem to hold one pair than several."""
-    return lead(hist) + int(discrete_laplace(1, rng, scale=1 / epsilon)[0]) > 0
+    return lead(brought(hist)) + int(discrete_laplace(1, rng, scale=1 / epsilon)[0]) > 0
 
 
 def lead(hist: PairHistogram) -> int:

@@ -7,10 +7,10 @@ import numpy as np
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import capped
 from slogan.dp.selection._grid import GRID, quantile, root_up, steps_up
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 MOST = 20
@@ -20,14 +20,13 @@ FIRST = 2
 """Pairs of fewer users are not looked at."""
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Count the users of each pair, drop small counts, add noise, keep what exceeds the second."""
     square = variance(budget.mu_squared, norm_squared=MOST)
     second = steps_up(FIRST + root_up(square) * quantile(budget.delta, MOST))
     chosen = capped(hist, rng, MOST)
-    count = np.bincount(chosen.pair, minlength=hist.pairs)
-    held = np.flatnonzero(count >= FIRST)
+    held = np.flatnonzero(chosen.speakers >= FIRST)
     noise = floored_gaussian(len(held), rng, variance=square, grid=GRID)
-    noisy = count[held] * GRID.denominator + noise
+    noisy = chosen.speakers[held] * GRID.denominator + noise
     stage = Gaussian(name="selection", norm_squared=MOST, variance=square, slack=budget.delta)
     return Selected(pairs=held[noisy > second], stages=(stage,))

@@ -11,9 +11,9 @@ from slogan.dp import _enclosures as enclosures
 from slogan.dp._enclosures import UP, enclose
 from slogan.dp.mechanisms import Approximate
 from slogan.dp.noise import discrete_laplace
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import capped
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 MOST = 1
@@ -22,14 +22,13 @@ MOST = 1
 _ROOT_BITS = 40
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Count the users of each pair, add discrete Laplace noise, keep what exceeds the threshold."""
     epsilon = budget.epsilon or root_down(budget.mu_squared)
     scale = MOST / epsilon
     chosen = capped(hist, rng, MOST)
-    count = np.bincount(chosen.pair, minlength=hist.pairs)
-    held = np.flatnonzero(count)
-    noisy = count[held] + discrete_laplace(len(held), rng, scale=scale)
+    held = np.flatnonzero(chosen.speakers)
+    noisy = chosen.speakers[held] + discrete_laplace(len(held), rng, scale=scale)
     stage = Approximate(name="selection", epsilon=epsilon, delta=budget.delta)
     return Selected(pairs=held[noisy > level(scale, budget.delta)], stages=(stage,))
 

@@ -15,11 +15,11 @@ from slogan.arrays import Ints
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram, brought
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, Contributions, capped
 from slogan.dp.selection._grid import BITS, root_up, threshold
 from slogan.errors import OptionError
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 _FINE_BITS = 40
@@ -30,7 +30,7 @@ _BEYOND = 4
 """Weights grow up to the threshold and so many standard deviations beyond."""
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Let users fill up the weights in an order of their coins; add noise, keep what exceeds."""
     if hist.users > _MOST_USERS:
         raise OptionError(
@@ -41,7 +41,7 @@ def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Sel
     square = variance(budget.mu_squared, norm_squared=norm_squared)
     level = threshold(MOST, variance=square, delta=budget.delta, extra=Fraction(0))
     level <<= _FINE_BITS - BITS
-    chosen = capped(hist, rng)
+    chosen = capped(brought(hist), rng)
     order = np.argsort(rng.words(hist.users), kind="stable")
     weight = filled(chosen, order, level + math.ceil(_BEYOND * root_up(square) / _FINE_GRID))
     held = np.flatnonzero(chosen.held)

@@ -14,6 +14,7 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import capped
 from slogan.dp.selection._grid import GRID
@@ -23,7 +24,7 @@ from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, SystemRandomness
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Pool noisy weights over the rounds; what exceeds a round's threshold is selected."""
     public = schedule(budget)
     chosen = capped(hist, rng)

@@ -12,17 +12,17 @@ import numpy as np
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, capped
 from slogan.dp.selection._grid import GRID, threshold
 from slogan.dp.selection._spreading import CLOSED, spread
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 SHARES = (Fraction(1, 13), Fraction(3, 13), Fraction(9, 13))
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Select, close what is selected, and let users spread their weight over the rest."""
     chosen = capped(hist, rng)
     held = np.flatnonzero(chosen.held)

@@ -9,15 +9,15 @@ import numpy as np
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
+from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, capped
 from slogan.dp.selection._grid import GRID, threshold
 from slogan.dp.selection._spreading import spread
-from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 
-def select(hist: PairHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
+def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Sum up 1/√|C_u| over the users of each pair, add noise, keep what exceeds the threshold."""
     square = variance(budget.mu_squared, norm_squared=1)
     level = threshold(MOST, variance=square, delta=budget.delta, extra=Fraction(0))

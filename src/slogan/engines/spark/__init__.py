@@ -6,8 +6,6 @@ number of rows by reason.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,22 +20,23 @@ from slogan.arrays import Ints
 from slogan.engines import Counted, Spark, Whose
 from slogan.engines._beside import none_beside, with_numbers_of
 from slogan.engines.spark import reading, writing
+from slogan.engines.spark.arriving import Arrivals
 from slogan.engines.spark.beside import known_pairs, known_users
 from slogan.engines.spark.counting import Numbered, added_up, check, number
+from slogan.engines.spark.drawing import draw_users
 from slogan.engines.spark.reading import address, rows, typed_table
 from slogan.engines.spark.session import opened
-from slogan.engines.spark.sql import discreet, frame_of, ints, one, run
-from slogan.errors import EmptyLogError, OptionError, SloganError
+from slogan.engines.spark.sql import asking, discreet, frame_of, one, run
+from slogan.engines.spark.summing import SparkHistogram
+from slogan.errors import EmptyLogError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
+from slogan.randomness import Randomness
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Watcher, silent
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BYTES_PER_ROW = 8 * 3
-_COPIES = 4
-"""Sorting the rows of a histogram takes as much again, more than once."""
+_BYTES_PER_DRAW = 8 * 3
 
 
 class SparkEngine:
@@ -50,13 +49,13 @@ class SparkEngine:
         spark: Spark | None = None,
         watcher: Watcher = silent,
     ) -> None:
-        self._room = _bytes(memory_limit) if memory_limit else _memory() // 2
-        self._watcher = watcher
+        self._arrivals = Arrivals.within(memory_limit, watcher)
         self._opened = opened(spark or Spark())
         self._session = self._opened.session
         self._log: SearchLog | None = None
         self._added: DataFrame | None = None
         self._numbered: Numbered | None = None
+        self._histogram: SparkHistogram | None = None
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
 
@@ -70,10 +69,10 @@ class SparkEngine:
             self._types = writing.column_types(self._session, log)
             numbered = number(self._session, added, unique_pairs=unique_pairs)
             self._numbered = numbered
-            self._announce(numbered)
-            hist = _histogram(numbered)
+            whole = SparkHistogram(self._session, numbered, self._arrivals)
+            self._histogram = whole
         self._result = Counted(
-            hist=hist,
+            rows=whole if unique_pairs else whole.brought(),
             clicks=checked.clicks,
             users=numbered.users_of_log,
             pairs=numbered.pairs_of_log,
@@ -82,35 +81,21 @@ class SparkEngine:
         )
         return self._result
 
-    def _announce(self, numbered: Numbered) -> None:
-        """Say how much is about to come to this process, or that it would not fit."""
-        clicks, _, pairs = numbered.size
-        coming = _BYTES_PER_ROW * clicks + _BYTES_PER_ROW * pairs
-        words = f"{clicks:,} clicked pairs of users, as integers: {coming / 1e6:,.1f} MB"
-        self._watcher("count", words)
-        if _COPIES * coming > self._room:
-            raise SloganError(
-                f"the histogram does not fit this process: {words}, and as much again "
-                f"{_COPIES - 1} times to sort them, of {self._room / 1e6:,.0f} MB",
-                hint="run where there is more memory, raise --memory-limit, or take a shorter "
-                "period of logs",
-            )
-
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first, mine = self._counted, self._numbers
-        other = SparkEngine(spark=Spark(session=self._session), watcher=self._watcher)
-        other._room = self._room
+        other = SparkEngine(spark=Spark(session=self._session))
+        other._arrivals = self._arrivals
         try:
-            second = other.count(log, unique_pairs=True)
+            second = other.count(log, unique_pairs=True).hist
             theirs = other._numbers
-            with _comparing():
+            with asking():
                 pair, query = known_pairs(self._session, mine, theirs)
                 user = known_users(self._session, mine, theirs, users)
         except EmptyLogError:
             return none_beside(first.hist)
         finally:
             other.close()
-        return with_numbers_of(first.hist, second.hist, user=user, pair=pair, query=query)
+        return with_numbers_of(first.hist, second, user=user, pair=pair, query=query)
 
     @property
     def _counted(self) -> Counted:
@@ -123,6 +108,12 @@ class SparkEngine:
         if self._numbered is None:
             raise RuntimeError("count a log first")
         return self._numbered
+
+    @property
+    def _whole(self) -> SparkHistogram:
+        if self._histogram is None:
+            raise RuntimeError("count a log first")
+        return self._histogram
 
     @property
     def _asked(self) -> SearchLog:
@@ -152,11 +143,11 @@ class SparkEngine:
             raise RuntimeError("count a log first")
         # One by one: asked for both at once, Spark would move every row twice.
         asked = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
-        with _comparing():
+        with asking():
             return [one(run(self._session, question, table=table))[0] for question in asked]
 
     def urls(self, pairs: Ints) -> list[str]:
-        with _comparing():
+        with asking():
             found = run(
                 self._session,
                 "SELECT url FROM {pairs} JOIN {asked} USING (pair) ORDER BY pair",
@@ -169,7 +160,7 @@ class SparkEngine:
         fitting = writing.kind_of_ids(self._types[self._asked.columns.user])
         if fitting is not None or output is None:
             return fitting or IdKind(type="integer")
-        with _comparing():
+        with asking():
             return writing.kind_of_shown(self._session, self._shown(output, None))
 
     def _shown(self, output: Output, pseudonyms: list[str] | None) -> DataFrame:
@@ -183,6 +174,19 @@ class SparkEngine:
             users=self._numbers.users,
             asked=frame_of(self._session, user=numbers),
         )
+
+    def draw(self, pairs: Ints, counts: Ints, rng: Randomness) -> Output:
+        """Draw a user for every click that is released of these pairs, where the clicks stand.
+
+        Args:
+            pairs: Numbers of the counted log's pairs.
+            counts: How many clicks of each are released.
+            rng: Where the key comes from that all draws follow from.
+        """
+        clicks = int(counts.sum())
+        self._arrivals.announce("sample", f"{clicks:,} draws at most", _BYTES_PER_DRAW * clicks)
+        with asking():
+            return draw_users(self._session, self._whole.clicks, pairs, counts, rng)
 
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         with _writing():
@@ -231,7 +235,9 @@ class SparkEngine:
             if frame is not None:
                 with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
                     frame.unpersist()
-        self._added = self._numbered = None
+        if self._histogram is not None:
+            self._histogram.forget()
+        self._added = self._numbered = self._histogram = None
         self._opened.end()
         self._opened = replace(self._opened, end=_nothing)
 
@@ -276,24 +282,8 @@ def _counting(log: SearchLog) -> Generator[None]:
         yield
 
 
-def _histogram(numbered: Numbered) -> PairHistogram:
-    pair, number_of = ints(numbered.pairs.select("pair", "query_number"))
-    query = np.empty_like(number_of)
-    query[pair] = number_of
-    user, clicked, count = ints(numbered.clicks)
-    return PairHistogram.of_rows(
-        user=user, pair=clicked, count=count, users=numbered.size[1], query=query
-    )
-
-
 def _nothing() -> None:
     """Nothing is left to end."""
-
-
-@contextmanager
-def _comparing() -> Generator[None]:
-    with discreet("Spark lost what it had counted", "check that the cluster is up; try again"):
-        yield
 
 
 @contextmanager
@@ -304,19 +294,6 @@ def _writing() -> Generator[None]:
         "type of its column, widen the types of the count and user columns, or make them text",
     ):
         yield
-
-
-def _bytes(limit: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", limit.strip().upper())
-    if found is None:
-        raise OptionError(
-            f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
-        )
-    return int(float(found[1]) * _UNITS[found[2]])
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 ENGINE = SparkEngine

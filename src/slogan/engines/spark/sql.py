@@ -44,11 +44,28 @@ def one(frame: DataFrame) -> list[int]:
     return [int(column[0]) for column in ints(frame)]
 
 
-def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
+def by_number(frame: DataFrame, numbers: int) -> Ints:
+    """The values of a frame of number and value, in the order of numbers; 0 where there is none."""
+    number, value = ints(frame)
+    whole = np.zeros(numbers, dtype=np.int64)
+    whole[number] = value
+    return whole
+
+
+def frame_of(session: SparkSession, **columns: Ints | list[str] | list[bytes]) -> DataFrame:
     """A frame of columns that the driver has."""
     table = cast("Any", pa).table(columns)
     with _unsurprised():
         return session.createDataFrame(table)
+
+
+def root(square: str) -> str:
+    """⌊√square⌋ of a column, 0 ≤ square < 2^53: a guess in floating point, then corrected."""
+    guess = f"CAST(sqrt({square}) AS BIGINT)"
+    return (
+        f"CASE WHEN {guess} * {guess} > {square} THEN {guess} - 1 "
+        f"WHEN ({guess} + 1) * ({guess} + 1) <= {square} THEN {guess} + 1 ELSE {guess} END"
+    )
 
 
 @contextmanager
@@ -58,6 +75,13 @@ def discreet(problem: str, hint: str) -> Generator[None]:
         yield
     except (PySparkException, Py4JError):
         raise SloganError(problem, hint=hint) from None
+
+
+@contextmanager
+def asking() -> Generator[None]:
+    """Ask Spark for something about a log that it has counted."""
+    with discreet("Spark lost what it had counted", "check that the cluster is up; try again"):
+        yield
 
 
 @contextmanager
