@@ -63,20 +63,21 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Every mutant of a source file, each with a name that other edits of the file do not change."""
     tree = ast.parse(source)
-    original = ast.unparse(tree)
+    parts = [ast.unparse(part) for part in tree.body]
     names: Counter[str] = Counter()
-    seen = {original}
-    for place, node in _places(tree, "module"):
-        for after in _mistakes(node):
-            mutated = ast.unparse(_replaced(tree, node, after))
-            if mutated in seen:
-                continue
-            seen.add(mutated)
-            name = f"{place}: {_difference(original, mutated)}"
-            names[name] += 1
-            if names[name] > 1:
-                name += f" ({names[name]})"
-            yield Mutant(name, mutated + "\n")
+    for n, part in enumerate(tree.body):
+        seen = {parts[n]}
+        for place, node in _places(part, "module"):
+            for after in _mistakes(node):
+                mutated = ast.unparse(_replaced(part, node, after))
+                if mutated in seen:
+                    continue
+                seen.add(mutated)
+                name = f"{place}: {_difference(parts[n], mutated)}"
+                names[name] += 1
+                if names[name] > 1:
+                    name += f" ({names[name]})"
+                yield Mutant(name, "\n".join([*parts[:n], mutated, *parts[n + 1 :], ""]))
 
 
 def _difference(original: str, mutated: str) -> str:
@@ -88,6 +89,8 @@ def _difference(original: str, mutated: str) -> str:
 
 def _places(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
     """Nodes that may hold a mistake, each with the function or class it is in."""
+    if _spoken(node):
+        return
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         place = node.name if place == "module" else f"{place}.{node.name}"
     if isinstance(node, ast.stmt | ast.expr | ast.comprehension):
@@ -98,7 +101,7 @@ def _places(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
         ):
             continue
         for inner in value if isinstance(value, list) else [value]:
-            if isinstance(inner, ast.AST) and not _spoken(inner):
+            if isinstance(inner, ast.AST):
                 yield from _places(inner, place)
 
 
@@ -209,7 +212,7 @@ def _with(node: ast.AST, **changes: object) -> ast.AST:
     return other
 
 
-def _replaced(tree: ast.Module, node: ast.AST, after: ast.AST) -> ast.Module:
+def _replaced(tree: ast.AST, node: ast.AST, after: ast.AST) -> ast.AST:
     class Swap(ast.NodeTransformer):
         def visit(self, here: ast.AST) -> ast.AST:
             return after if here is node else self.generic_visit(copy.copy(here))

@@ -65,11 +65,11 @@ def test_what_is_only_said_is_left_alone(source):
 
 
 def test_mutants_have_names_of_their_own_and_compile():
-    source = (ROOT / "src/slogan/constraints.py").read_text()
+    source = (ROOT / "src/slogan/plan.py").read_text()
     found = list(mutants(source))
 
     assert len({mutant.name for mutant in found}) == len({mutant.source for mutant in found})
-    assert len(found) > 100
+    assert len(found) > 30
     for mutant in found[::10]:
         compile(mutant.source, "mutant", "exec")
 
@@ -84,7 +84,7 @@ def test_every_file_that_decides_a_guarantee_is_guarded():
     source = ROOT / "src/slogan"
     deciding = [source / name for name in ("plan.py", "sampling.py", "constraints.py")]
     deciding += [*(source / "dp").rglob("*.py"), *(source / "audit").glob("*.py")]
-    named = {str(file.relative_to(ROOT)) for file in deciding if [*mutants(file.read_text())]}
+    named = {str(file.relative_to(ROOT)) for file in deciding if any(mutants(file.read_text()))}
 
     assert named == {*GUARDS, *AFTER_THE_NOISE}
     assert all((ROOT / test).is_file() for tests in GUARDS.values() for test in tests)
