@@ -78,7 +78,9 @@ def main():
     bare = [name for (name, _), hashes in packages.items() if not hashes]
     differing = make_sbom(asked.tools)
     ok, words = judged(ask(asked.tools))
-    record("remark", 1, f"{len(packages)} packages are locked by hash and listed in the SBOM; {words}.")
+    record(
+        "remark", 1, f"{len(packages)} packages are locked by hash and listed in the SBOM; {words}."
+    )
     print(f"{SBOM}: {len(packages)} packages", words, sep="\n")
     if bare or differing:
         print(f"without a hash: {bare}; in one of lock and SBOM only: {differing}", file=sys.stderr)

@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import slogan
 from tests.conftest import KINDS, LADDER
+
+import slogan
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/explanation/trust.md"
@@ -31,7 +32,10 @@ def rungs():
     spark = subprocess.run([ROOT / ".ci/java"], check=False).returncode == 0
     tests = [*python, "pytest", "-n", "2", "--dist", "loadgroup"]
     return {
-        "tests" if spark else "tests without Spark": [*tests, *([] if spark else ["-m", "not spark"])],
+        "tests" if spark else "tests without Spark": [
+            *tests,
+            *([] if spark else ["-m", "not spark"]),
+        ],
         "mutants": [*python, "tests.mutation", "--jobs", "2", "--write"],
         "dependencies": [*python, "tests.dependencies"],
     }
@@ -74,7 +78,7 @@ def table(told, codes, *, seconds):
 
 
 def verdict(told, codes):
-    """"lost: 0, leaked: 0", or what failed."""
+    """ "lost: 0, leaked: 0", or what failed."""
     failed = sorted({line["test"] for line in told if line["what"] == "failed"})
     lost = [test for test in failed if test.startswith(LOST)]
     leaked = [test for test in failed if test.startswith(LEAKED)]
@@ -91,7 +95,9 @@ def verdict(told, codes):
 def written(page, lines):
     """A page with the lines between its two marks."""
     block = "\n".join([BEGIN, "", *lines, "", END])
-    found, times = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.S)
+    found, times = re.subn(
+        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.S
+    )
     if times != 1:
         raise SystemExit(f"{PAGE} needs {BEGIN} and {END} once")
     return found

@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import json
 import os
+import signal
 import sys
 from collections import Counter
 
@@ -24,15 +25,24 @@ def main():
     asked = parser.parse_args()
     files = asked.files or [*GUARDS]
     STATE.mkdir(exist_ok=True)
-    failed = False
+    signal.signal(signal.SIGTERM, _stopped)
     workers = [_fork(files, n, asked) for n in range(asked.jobs)]
-    for worker in workers:
-        failed |= os.waitpid(worker, 0)[1] != 0
+    try:
+        failed = [worker for worker in workers if os.waitpid(worker, 0)[1]]
+    except (SystemExit, KeyboardInterrupt):
+        for worker in workers:
+            os.kill(worker, signal.SIGTERM)
+        raise
     found = {file: known(file) for file in files}
     unexplained = report.show(found)
     if asked.write:
         report.write({file: known(file) for file in GUARDS})
     return 1 if failed or unexplained else 0
+
+
+def _stopped(*_):
+    """Leave in order, so that copies and children go too."""
+    raise SystemExit(143)
 
 
 def _fork(files, number, asked):

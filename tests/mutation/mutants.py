@@ -61,7 +61,7 @@ class Mutant:
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """Every mutant of a source file, each with a name that other edits of the file do not change."""
+    """Every mutant of a file, each with a name that edits elsewhere in the file do not change."""
     tree = ast.parse(source)
     parts = [ast.unparse(part) for part in tree.body]
     names: Counter[str] = Counter()
@@ -126,28 +126,35 @@ def _mistakes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _of_expression(node: ast.expr) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Compare):
-        for n, op in enumerate(node.ops):
-            ops = [COMPARED[type(op)]() if i == n else o for i, o in enumerate(node.ops)]
-            yield _with(node, ops=ops)
-    elif isinstance(node, ast.BinOp) and not (_text(node.left) or _text(node.right)):
-        if isinstance(node.op, ast.FloorDiv):
-            up = _with(node, left=ast.UnaryOp(ast.USub(), node.left))
-            yield ast.UnaryOp(ast.USub(), up)
-        elif type(node.op) in COMPUTED:
-            yield _with(node, op=COMPUTED[type(node.op)]())
-    elif isinstance(node, ast.UnaryOp):
-        yield node.operand
-    elif isinstance(node, ast.BoolOp):
-        yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
-    elif isinstance(node, ast.IfExp):
-        yield _with(node, test=_not(node.test))
-    elif isinstance(node, ast.Name) and node.id in OTHER:
-        yield _with(node, id=OTHER[node.id])
-    elif isinstance(node, ast.Attribute) and (other := _twin(node.attr)):
-        yield _with(node, attr=other)
-    elif isinstance(node, ast.Constant):
-        yield from (_with(node, value=other) for other in _near(node.value))
+    match node:
+        case ast.Compare():
+            for n, op in enumerate(node.ops):
+                ops = [COMPARED[type(op)]() if i == n else o for i, o in enumerate(node.ops)]
+                yield _with(node, ops=ops)
+        case ast.BinOp():
+            yield from _computed(node)
+        case ast.UnaryOp():
+            yield node.operand
+        case ast.BoolOp():
+            yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+        case ast.IfExp():
+            yield _with(node, test=_not(node.test))
+        case ast.Name(id=name) if name in OTHER:
+            yield _with(node, id=OTHER[name])
+        case ast.Attribute() if other := _twin(node.attr):
+            yield _with(node, attr=other)
+        case ast.Constant():
+            yield from (_with(node, value=other) for other in _near(node.value))
+
+
+def _computed(node: ast.BinOp) -> Iterator[ast.AST]:
+    if _text(node.left) or _text(node.right):
+        return
+    if isinstance(node.op, ast.FloorDiv):
+        up = _with(node, left=ast.UnaryOp(ast.USub(), node.left))
+        yield ast.UnaryOp(ast.USub(), up)
+    elif type(node.op) in COMPUTED:
+        yield _with(node, op=COMPUTED[type(node.op)]())
 
 
 def _twin(attribute: str) -> str | None:
@@ -174,8 +181,7 @@ def _of_statement(node: ast.stmt) -> Iterator[ast.AST]:
             yield _with(node, op=COMPUTED[type(node.op)]())
         yield ast.Pass()
     if isinstance(node, ast.Expr | ast.Continue | ast.Break) or (
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Subscript | ast.Attribute)
+        isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript | ast.Attribute)
     ):
         yield ast.Pass()
     if isinstance(node, ast.FunctionDef) and _is_none(node.returns):

@@ -20,7 +20,8 @@ Each line of the table is a file that decides about a guarantee.
 LEFT_OUT = """
 ## Left out
 
-These files of `dp/` see only what is private or public already; a mistake there makes a release less useful, not less private.
+These files of `dp/` see only what is private or public already.
+A mistake there makes a release less useful, not less private.
 """
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-
 from tests.mutation.guards import ROOT
 
 MOST_SECONDS = 30
@@ -150,9 +149,8 @@ def _be_a_test_run(folder, file, tests, watch, is_mutant):
     code = 3
     try:
         code = int(pytest.main([*options, *tests], plugins=[watch]))
-    except BaseException:
-        traceback.print_exc()
     finally:
+        traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -161,14 +159,15 @@ def _be_a_test_run(folder, file, tests, watch, is_mutant):
 def _ended(child, until):
     """The exit code of a child, negative for a signal; None if it had to be ended."""
     pause = 0.002
-    while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            _end_group(child)
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(pause)
-        pause = min(0.05, 1.5 * pause)
-    _end_group(child)
+    try:
+        while time.monotonic() < until:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(pause)
+            pause = min(0.05, 1.5 * pause)
+    finally:
+        _end_group(child)
     os.waitpid(child, 0)
     return None
 

@@ -4,7 +4,6 @@ import json
 import tomllib
 
 import pytest
-
 from tests.dependencies import LOCK, ROOT, UNREACHABLE, judged, listed, locked
 
 FINE = {"name": "numpy", "version": "2.3.4", "vulns": []}
@@ -12,7 +11,9 @@ SKIPPED = {"name": "scipy", "skip_reason": "not found"}
 KNOWN = {"name": "jinja2", "version": "3.1.0", "vulns": [{"id": "PYSEC-1"}]}
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-bench.lock", "requirements-audit.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-bench.lock", "requirements-audit.lock"]
+)
 def test_every_locked_package_has_a_hash(lock):
     found = locked((ROOT / lock).read_text())
 

@@ -15,14 +15,14 @@ HOOKED = """
 import json, os, sys
 
 seen = []
-WATCHED = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork",
-           "shutil.", "webbrowser.", "ftplib.", "smtplib.", "urllib.", "http.")
+WATCHED = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn",
+           "os.fork", "webbrowser.", "ftplib.", "smtplib.", "urllib.", "http.")
 
 def watch(event, args):
     if event == "open" and isinstance(args[0], (str, bytes)) and isinstance(args[2], int):
         if args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
             seen.append(["write", os.path.abspath(os.fsdecode(args[0]))])
-    elif event.startswith(WATCHED) and not event.startswith(("socket.gethostname", "shutil.")):
+    elif event.startswith(WATCHED) and event != "socket.gethostname":
         seen.append([event, ""])
 
 from slogan.__main__ import main

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 from tests import ladder
 
 TOLD = [
@@ -61,7 +60,11 @@ def test_the_table_replaces_what_is_between_the_marks():
 
 
 def test_rungs_run_even_after_one_failed(tmp_path):
-    said = [sys.executable, "-c", "from tests.conftest import record; record('cases tried', 5, 'x')"]
+    said = [
+        sys.executable,
+        "-c",
+        "from tests.conftest import record; record('cases tried', 5, 'x')",
+    ]
     codes = ladder.climb(
         {"first": [sys.executable, "-c", "raise SystemExit(3)"], "second": said}, tmp_path / "file"
     )
@@ -85,7 +88,17 @@ def told(tmp_path, request):
     )
     file = tmp_path / "file"
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:xdist",
+            "-p",
+            "no:cacheprovider",
+            tmp_path,
+        ],
         env={"SLOGAN_LADDER": str(file)},
         cwd=tmp_path,
         check=False,

@@ -3,7 +3,6 @@
 import ast
 
 import pytest
-
 from tests.mutation import report
 from tests.mutation.guards import AFTER_THE_NOISE, GUARDS, ROOT
 from tests.mutation.mutants import mutants
@@ -40,7 +39,10 @@ def mistakes(source):
         ("x[i] = a", {"pass"}),
         ("if a < b:\n    c()", {"if a <= b:", "if a >= b:", "pass"}),
         ("if a:\n    raise ValueError(1)", {"if not a:", "pass"}),
-        ("x = [i for i in a if i > b]", {"x = [i for i in a if i >= b]", "x = [i for i in a if i <= b]"}),
+        (
+            "x = [i for i in a if i > b]",
+            {"x = [i for i in a if i >= b]", "x = [i for i in a if i <= b]"},
+        ),
     ],
 )
 def test_each_kind_of_mistake_is_made(source, expected):
@@ -77,7 +79,9 @@ def test_mutants_have_names_of_their_own_and_compile():
 def test_a_name_does_not_change_with_what_is_above_it():
     below = "def f(a):\n    return a < 1\n"
 
-    assert {m.name for m in mutants(below)} <= {m.name for m in mutants("import math\nX = 5\n\n" + below)}
+    assert {m.name for m in mutants(below)} <= {
+        m.name for m in mutants("import math\nX = 5\n\n" + below)
+    }
 
 
 def test_every_file_that_decides_a_guarantee_is_guarded():
@@ -91,7 +95,9 @@ def test_every_file_that_decides_a_guarantee_is_guarded():
 
 
 def test_a_survivor_needs_a_reason_and_a_reason_needs_a_mutant():
-    found = {"src/slogan/plan.py": {"plan: a -> b": {"status": "survived"}, "c": {"status": "killed"}}}
+    found = {
+        "src/slogan/plan.py": {"plan: a -> b": {"status": "survived"}, "c": {"status": "killed"}}
+    }
 
     assert report.unexplained(found) == [("src/slogan/plan.py", "plan: a -> b")]
     for file, reviewed in report.reasons().items():

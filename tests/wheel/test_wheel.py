@@ -14,7 +14,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from tests.dependencies import LOCK, locked
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +56,13 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 
     assert names - info == source
     assert "slogan/py.typed" in names
-    assert {Path(name).name for name in info} == {"METADATA", "WHEEL", "RECORD", "LICENSE", "entry_points.txt"}
+    assert {Path(name).name for name in info} == {
+        "METADATA",
+        "WHEEL",
+        "RECORD",
+        "LICENSE",
+        "entry_points.txt",
+    }
 
 
 def test_the_source_archive_holds_no_results_and_no_caches(tmp_path):
@@ -65,7 +70,13 @@ def test_the_source_archive_holds_no_results_and_no_caches(tmp_path):
         members = archive.getmembers()
     names = {member.name.split("/", 1)[1] for member in members}
 
-    assert {"src/slogan/py.typed", "LICENSE", "SECURITY.md", "requirements.lock", "Makefile"} <= names
+    assert {
+        "src/slogan/py.typed",
+        "LICENSE",
+        "SECURITY.md",
+        "requirements.lock",
+        "Makefile",
+    } <= names
     assert "tests/wheel/test_wheel.py" in names
     assert [n for n in names if n.startswith("bench/results/") or "__pycache__" in n] == []
     assert [n for n in names if n.endswith((".jsonl", ".parquet", ".ledger"))] == []
