@@ -95,7 +95,7 @@ def try_all(copy, file, number, asked):
     for mutant in left:
         # first what is fast and has killed before
         order = {test: took / (1 + kills[test]) for test, took in seconds.items()}
-        outcome = copy.mutated(file, mutant.source, GUARDS[file], order)
+        outcome = copy.mutated(file, mutant.source, GUARDS[file], seconds, order)
         kills[outcome.by] += 1
         line = {"mutant": mutant.name, **vars(outcome)}
         with state_of(file).open("a") as state:

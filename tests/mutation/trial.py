@@ -23,7 +23,9 @@ import pytest
 from tests.mutation.guards import ROOT
 
 MOST_SECONDS = 30
-"""Of a processor's time: on a busy machine the clock says little."""
+"""Of a processor's time, since on a busy machine the clock says little."""
+_TIMES = 4
+"""A test may take so many times its usual time, and two seconds more."""
 _MOST_PATIENCE = 600
 """By the clock, for a mutant that waits for what will not come."""
 _MOST_MEMORY = 8 << 30
@@ -43,10 +45,10 @@ class Outcome:
 
 
 class Watch:
-    """Runs tests in an order, notes how long each takes and which one failed."""
+    """Runs tests in an order, each within its time; notes what they take and which one failed."""
 
-    def __init__(self, order, notes):
-        self.order, self.notes = order, notes
+    def __init__(self, usual, order, notes):
+        self.usual, self.order, self.notes = usual, order, notes
 
     def pytest_collection_modifyitems(self, items):
         items.sort(key=lambda item: self.order.get(item.nodeid, 0.0))
@@ -55,9 +57,19 @@ class Watch:
         if report.failed:
             self._note(report.nodeid, None)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        if item.nodeid in self.usual:
+            # nobody handles this signal, so it ends the process
+            signal.setitimer(signal.ITIMER_VIRTUAL, 2 + _TIMES * self.usual[item.nodeid])
+        begin = time.process_time()
+        done = yield
+        self._note(item.nodeid, time.process_time() - begin)
+        return done
+
     def pytest_runtest_logreport(self, report):
-        if report.failed or report.when == "call":
-            self._note(report.nodeid, None if report.failed else report.duration)
+        if report.failed:
+            self._note(report.nodeid, None)
 
     def _note(self, test, seconds):
         with self.notes.open("a") as file:
@@ -78,11 +90,11 @@ class Copy:
 
     def plain(self, file, tests):
         """The tests against the file as it is: how long each takes, or the one that fails."""
-        outcome, notes = self._run(file, tests, {})
+        outcome, notes = self._run(file, tests, {}, {})
         return outcome, {test: seconds for test, seconds in notes if seconds is not None}
 
-    def mutated(self, file, source, tests, order):
-        """The tests against a mutant, until one fails."""
+    def mutated(self, file, source, tests, usual, order):
+        """The tests against a mutant, until one fails or takes too long."""
         place = self.folder / file
         original = place.read_bytes()
         times = place.stat()
@@ -90,25 +102,26 @@ class Copy:
             compiled.unlink()
         place.write_text(source, encoding="utf-8")
         try:
-            return self._run(file, tests, order)[0]
+            return self._run(file, tests, usual, order)[0]
         finally:
             place.write_bytes(original)
             os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def _run(self, file, tests, order):
+    def _run(self, file, tests, usual, order):
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         begin = time.monotonic()
         if not (child := os.fork()):
-            _be_a_test_run(self.folder, file, tests, Watch(order, scratch / "notes"), bool(order))
+            watch = Watch(usual, order, scratch / "notes")
+            _be_a_test_run(self.folder, file, tests, watch, is_mutant=bool(usual))
         code = _ended(child, begin + _MOST_PATIENCE)
         seconds = round(time.monotonic() - begin, 2)
         written = scratch / "notes"
         lines = written.read_text().splitlines() if written.exists() else []
         notes = [json.loads(line) for line in lines]
         failed = next((test for test, took in notes if took is None), "")
-        if code in (None, -signal.SIGXCPU):
+        if code in (None, -signal.SIGXCPU, -signal.SIGVTALRM):
             return Outcome("timeout", seconds), notes
         if code == 0:
             return Outcome("survived", seconds), notes
@@ -118,7 +131,7 @@ class Copy:
         return Outcome("killed", seconds, failed or f"crashed with {code}"), notes
 
 
-def _be_a_test_run(folder, file, tests, watch, is_mutant):
+def _be_a_test_run(folder, file, tests, watch, *, is_mutant):
     """Replace this process by pytest on the copy; does not return."""
     os.setsid()
     scratch = folder / "scratch"

@@ -121,3 +121,46 @@ def test_a_proposal_for_another_log_is_refused():
     constraints = privacy_constraints(histogram([[1], [1]]), PrivacyBudget(epsilon=1, delta="0.5"))
     with pytest.raises(ValueError, match="expected 1 counts"):
         plan(np.zeros(2), constraints)
+
+
+def test_what_is_still_broken_after_the_repair_does_not_pass(monkeypatch):
+    """The last look does not trust the repair."""
+    monkeypatch.setattr("slogan.plan._repair", lambda user, counts, constraints: None)
+    hist = histogram([[1, 1], [1, 1], [1, 1]])
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon="2.2", delta="0.9"))
+
+    with pytest.raises(AssertionError, match="the gate let a violation through"):
+        plan(np.array([1.0, 1.0]), constraints)
+
+
+def test_a_plan_cannot_be_changed_after_it_was_checked():
+    constraints = privacy_constraints(histogram([[1], [1]]), PrivacyBudget(epsilon=1, delta="0.5"))
+    counts = plan(np.array([1.0]), constraints).counts
+
+    with pytest.raises(ValueError, match="read-only"):
+        counts[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "allowed"),
+    [
+        (np.array([0, 0]), True),
+        (np.array([1, 0]), True),
+        (np.array([-1, 0]), False),  # a negative count would pay for another one
+        (np.array([-5, 3]), False),
+        (np.array([2, 0]), False),  # above the largest count of the pair alone
+        (np.array([0.5, 0.0]), False),  # clicks are whole
+        (np.array([1, 0], dtype=np.uint64), False),
+    ],
+)
+def test_only_whole_counts_from_nought_to_the_upper_bound_are_allowed(counts, allowed):
+    hist = histogram([[1, 1], [1, 1]])
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    assert constraints.upper.tolist() == [1, 1]
+    assert constraints.allows(counts) is allowed
+
+
+def test_constraints_of_a_log_with_a_unique_pair_are_refused():
+    with pytest.raises(ValueError, match="unique pairs"):
+        privacy_constraints(histogram([[1, 1], [1, 0]]), PrivacyBudget(epsilon=1, delta="0.5"))
