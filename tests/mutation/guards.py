@@ -9,18 +9,14 @@ _VERIFIER = [
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
 ]
-_NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_oracle.py"]
-_ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_noise_oracle.py"]
+_NOISE = ["tests/unit/test_noise.py"]
+_ACCOUNT = ["tests/unit/test_accounting.py"]
 _SELECTION = [
     "tests/unit/test_selection.py",
     "tests/contracts/test_selectors.py",
     "tests/unit/test_peers.py",
 ]
-_STAGES = [
-    "tests/unit/test_stages_of_synthesis.py",
-    "tests/unit/test_synthesis.py",
-    "tests/unit/test_private_counts.py",
-]
+_STAGES = ["tests/unit/test_private_counts.py", "tests/unit/test_stages_of_synthesis.py"]
 _LEDGER = [
     "tests/unit/test_ledger.py",
     "tests/unit/test_cap.py",

@@ -5,6 +5,7 @@ from collections import Counter
 
 from tests.conftest import record
 from tests.mutation.guards import AFTER_THE_NOISE, ROOT
+from tests.mutation.mutants import mutants
 
 REASONS = ROOT / "tests/mutation/survivors.toml"
 PAGE = ROOT / "docs/explanation/mutants.md"
@@ -16,6 +17,7 @@ Written by `make mutants`, which [trust](trust.md) explains.
 Each line of the table is a file that decides about a guarantee.
 *Noticed* are mutants on which a test failed, or ran for more than half a minute.
 *Survived* are those that no test noticed; each is listed below with the reason why it may.
+*Not tried* are those that the last run did not come to.
 """
 LEFT_OUT = """
 ## Left out
@@ -69,10 +71,11 @@ def _table(found):
     for file, outcomes in found.items():
         count = Counter(line["status"] for line in outcomes.values())
         noticed = sum(count[status] for status in NOTICED)
-        rows[f"`{file}`"] = (len(outcomes), noticed, len(outcomes) - noticed)
+        there = sum(1 for _ in mutants((ROOT / file).read_text(encoding="utf-8")))
+        rows[f"`{file}`"] = (there, noticed, len(outcomes) - noticed, there - len(outcomes))
     rows["together"] = tuple(map(sum, zip(*rows.values(), strict=True)))
-    yield "| file | mutants | noticed | survived |"
-    yield "|---|---|---|---|"
+    yield "| file | mutants | noticed | survived | not tried |"
+    yield "|---|---|---|---|---|"
     yield from (f"| {file} | {' | '.join(map(str, row))} |" for file, row in rows.items())
 
 

@@ -1,6 +1,9 @@
 """The mutator makes the mistakes it should, and the list of guards is complete."""
 
 import ast
+import json
+import subprocess
+import sys
 
 import pytest
 from tests.mutation import report
@@ -104,3 +107,42 @@ def test_a_survivor_needs_a_reason_and_a_reason_needs_a_mutant():
         names = {mutant.name for mutant in mutants((ROOT / file).read_text())}
         assert [name for name in reviewed if name not in names] == []
         assert all(reason.strip() for reason in reviewed.values())
+
+
+TRIALS = """
+import json
+from tests.mutation.guards import ROOT
+from tests.mutation.trial import Copy
+
+FILE, TESTS = "src/slogan/plan.py", ["tests/paper/test_figure1.py"]
+source = (ROOT / FILE).read_text()
+copy = Copy()
+try:
+    plain, usual = copy.plain(FILE, TESTS)
+    same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
+    wrong = copy.mutated(FILE, source.replace("np.minimum", "np.maximum"), TESTS, usual, usual)
+    broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)
+    endless = copy.mutated(FILE, source + "while True: pass", TESTS, usual, usual)
+    again = copy.mutated(FILE, source, TESTS, usual, usual)
+finally:
+    copy.remove()
+print(json.dumps([o.status for o in (plain, same, wrong, broken, endless, again)]))
+"""
+
+
+@pytest.mark.long
+def test_a_trial_tells_the_mutants_that_tests_notice_from_the_others():
+    """In a process of its own, because a trial forks before slogan is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRIALS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        "survived",  # as it is
+        "survived",
+        "killed",
+        "killed",
+        "timeout",
+        "survived",  # the copy is as it was
+    ]

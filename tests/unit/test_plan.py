@@ -164,3 +164,19 @@ def test_only_whole_counts_from_nought_to_the_upper_bound_are_allowed(counts, al
 def test_constraints_of_a_log_with_a_unique_pair_are_refused():
     with pytest.raises(ValueError, match="unique pairs"):
         privacy_constraints(histogram([[1, 1], [1, 0]]), PrivacyBudget(epsilon=1, delta="0.5"))
+
+
+def test_a_repair_skips_the_dearest_pair_if_it_is_not_proposed():
+    hist = histogram([[3, 1, 1], [1, 1, 1]])  # the first pair costs the first user log 4
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon="3.9", delta="0.9"))
+
+    assert sorted(plan(np.array([0, 1, 1]), constraints).counts.tolist()) == [0, 0, 1]
+
+
+def test_an_infinite_proposal_is_cut_to_what_the_pair_may_have():
+    hist = histogram([[1]] * 1_000)
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    # (1000/999)^692 ≤ 2 < (1000/999)^693
+    assert plan(np.array([np.inf]), constraints).counts.tolist() == [692]
+    assert plan(np.array([692.5]), constraints).counts.tolist() == [692]
