@@ -112,15 +112,18 @@ def test_a_survivor_needs_a_reason_and_a_reason_needs_a_mutant():
 TRIALS = """
 import json
 from tests.mutation.guards import ROOT
+from tests.mutation import trial
 from tests.mutation.trial import Copy
 
-FILE, TESTS = "src/slogan/plan.py", ["tests/paper/test_figure1.py"]
+trial.MOST_SECONDS = 5
+FILE = "src/slogan/plan.py"
+TESTS = ["tests/unit/test_plan.py::test_a_proposal_for_another_log_is_refused"]
 source = (ROOT / FILE).read_text()
 copy = Copy()
 try:
     plain, usual = copy.plain(FILE, TESTS)
     same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
-    wrong = copy.mutated(FILE, source.replace("np.minimum", "np.maximum"), TESTS, usual, usual)
+    wrong = copy.mutated(FILE, source.replace("shape !=", "shape =="), TESTS, usual, usual)
     broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)
     endless = copy.mutated(FILE, source + "while True: pass", TESTS, usual, usual)
     again = copy.mutated(FILE, source, TESTS, usual, usual)
