@@ -180,3 +180,10 @@ def test_an_infinite_proposal_is_cut_to_what_the_pair_may_have():
     # (1000/999)^692 ≤ 2 < (1000/999)^693
     assert plan(np.array([np.inf]), constraints).counts.tolist() == [692]
     assert plan(np.array([692.5]), constraints).counts.tolist() == [692]
+
+
+def test_a_repair_takes_no_more_than_it_must():
+    hist = histogram([[1, 1]] * 1_000)
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    assert plan(np.array([692, 10]), constraints).size == 692
