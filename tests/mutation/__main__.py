@@ -20,7 +20,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("files", nargs="*", help="source files; all that are guarded if none")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
-    parser.add_argument("--again", action="store_true", help="try survivors once more")
+    parser.add_argument("--again", action="store_true", help="survivors without a reason once more")
     parser.add_argument("--write", action="store_true", help="write the page of survivors")
     asked = parser.parse_args()
     files = asked.files or [*GUARDS]
@@ -78,11 +78,11 @@ def known(file):
 def try_all(copy, file, number, asked):
     """Try a part of a file's mutants that are not known yet; whether the tests fail without one."""
     before = known(file)
+    retried = report.unexplained({file: before})
     left = [
         mutant
         for mutant in [*mutants((ROOT / file).read_text(encoding="utf-8"))][number :: asked.jobs]
-        if mutant.name not in before
-        or (asked.again and before[mutant.name]["status"] in ("survived", "timeout"))
+        if mutant.name not in before or (asked.again and (file, mutant.name) in retried)
     ]
     if not left:
         return 0
