@@ -15,7 +15,7 @@ HEAD = """# Mutants
 
 Written by `make mutants`, which [trust](trust.md) explains.
 Each line of the table is a file that decides about a guarantee.
-*Noticed* are mutants on which a test failed, or ran for more than half a minute.
+*Noticed* are mutants on which a test failed, or did not end in several times its usual time.
 *Survived* are those that no test noticed; each is listed below with the reason why it may.
 *Not tried* are those that the last run did not come to.
 """
