@@ -7,39 +7,38 @@ import sys
 import traceback
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-
 from slogan.cli import app
 from slogan.errors import SloganError
+from slogan.folders import remove_scratches
+from slogan.stopping import Stopped, stoppable
+from slogan.terminal import complain, stderr
 
 
 def main() -> None:
     """Run the command line; turn every failure into one clean message and its exit code."""
     try:
-        app.meta()
+        with stoppable():
+            app.meta()
     except SloganError as error:
-        _say(f"[bold red]error:[/] {escape(error.problem)}\n  [dim]hint:[/] {escape(error.hint)}")
+        complain("error", error.problem, error.hint)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        _say("stopped; nothing was published")
-        # Everything is cleaned up by now; HiGHS's idle threads would abort an ordinary exit.
+    except Stopped as stopped:
+        remove_scratches()
+        stderr.print("stopped; a release is there whole or not at all, and nothing else is left")
+        # HiGHS's idle threads would abort an ordinary exit.
         sys.stdout.flush()
-        os._exit(130)
+        os._exit(stopped.exit_code)
     except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        _say(
-            f"[bold red]internal error:[/] {type(error).__name__} at {where}\n  [dim]hint:[/] "
-            "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log"
+        complain(
+            "internal error",
+            f"{type(error).__name__} at {where}",
+            "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log",
         )
         sys.exit(1)
-
-
-def _say(words: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(words)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthe
 from slogan.pipeline import sanitize as sanitize_log
 from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
-from slogan.terminal import Json, show, watching
+from slogan.terminal import Json, show, stderr, watching
 
 app = App(
     name="slogan",
@@ -30,10 +30,12 @@ app = App(
     help="Search-log anonymization: publish a click log in its own schema, as useful as "
     "differential privacy allows. Start with: slogan demo",
     help_format="markdown",
+    error_console=stderr,
     suppress_keyboard_interrupt=False,  # __main__ says what an interrupt left behind: nothing
 )
 app.meta.group_parameters = Group("Session")
 app.meta.suppress_keyboard_interrupt = False
+app.meta.error_console = stderr
 for verb in (
     reviewing.verify,
     reviewing.evaluate,
@@ -72,16 +74,21 @@ def session(
 
 def _check_configuration(file: Path) -> None:
     try:
-        tables = tomllib.loads(file.read_text())
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as cause:
         raise ConfigError(
             f"no configuration at {file}", hint="check the path after --config"
         ) from cause
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+    except (OSError, ValueError, RecursionError) as cause:
         raise ConfigError(
             f"{file} is not a readable TOML file", hint='write it as [sanitize] and delta = "0.5"'
         ) from cause
     verbs = {name for name in app if not name.startswith("-")}
+    if loose := {name for name, table in tables.items() if not isinstance(table, dict)}:
+        raise ConfigError(
+            f"{file} sets {min(loose)[:40]!r} outside of a table",
+            hint="options stand below the verb they are for, such as [sanitize]",
+        )
     if unknown := tables.keys() - verbs:
         raise ConfigError(
             f"{file} has a table [{min(unknown)[:40]}], which is no verb",

@@ -9,7 +9,9 @@ import gzip
 import io
 import shutil
 import tempfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -23,10 +25,15 @@ from slogan.errors import (
     LogNotFoundError,
     MissingColumnError,
     OptionError,
+    StorageError,
 )
+from slogan.folders import scratch_folder
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 ENCODINGS = ("utf-8", "latin-1")
+LONGEST_LINE = 64 * 1024 * 1024
+BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
+"""What unpacking a file that is not whole raises."""
 
 _FORMAT_OF_SUFFIX = {
     ".tsv": "tsv",
@@ -67,16 +74,28 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     sources = [source] if isinstance(source, str | Path) else source
     files: set[Path] = set()
     for item in sources:
-        if Path(item).is_dir():
-            found = _files_in(Path(item))
-        else:
-            found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
+        with reported(Path(item)):
+            if Path(item).is_dir():
+                found = _files_in(Path(item))
+            else:
+                found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
         if not found:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
-        files.update(Path(f) for f in found)
+        files.update(_sayable(Path(f)) for f in found)
     return tuple(sorted(files))
+
+
+def _sayable(file: Path) -> Path:
+    """The file, if an engine can be told its name."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError as cause:
+        raise LogNotFoundError(
+            f"the name of {file} is not UTF-8", hint="rename it, or give a link to it"
+        ) from cause
+    return file
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -115,23 +134,40 @@ def _kind(file: Path, *, given: str | None) -> tuple[str, str]:
 
 
 def first_line(file: Path, compression: str, encoding: str) -> str:
-    """The first record of a text file, at most a megabyte of it."""
+    """The first line of a text file."""
+    with reported(file), open_bytes(file, compression) as data:
+        whole = data.readline(LONGEST_LINE)
+    if len(whole) == LONGEST_LINE:
+        raise LogFormatError(
+            f"{file.name}, line 1: more than 64 MB", hint="a log has a line for each row"
+        )
     try:
-        with open_bytes(file, compression) as data:
-            line = data.readline(1 << 20).removeprefix(codecs.BOM_UTF8).decode(encoding)
+        line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
     except UnicodeDecodeError as cause:
         raise LogFormatError(
             f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
         ) from cause
-    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
-        raise unreadable(file) from cause
-    except OSError as cause:
-        raise LogNotFoundError(
-            f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
-        ) from cause
     if not line.strip():
         raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
     return line.rstrip("\r\n")
+
+
+@contextmanager
+def reported(file: Path) -> Generator[None]:
+    """Say in words of our own that a file cannot be read, or unpacked."""
+    try:
+        yield
+    except BROKEN as cause:
+        raise unreadable(file) from cause
+    except OSError as cause:
+        raise unopened(file, cause) from cause
+
+
+def unopened(file: Path, cause: OSError) -> LogNotFoundError:
+    """The file is there, and not for us to read."""
+    return LogNotFoundError(
+        f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
+    )
 
 
 def unreadable(file: Path) -> LogFormatError:
@@ -156,8 +192,8 @@ def plain_glob(file: Path) -> str:
 
 def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     """The column names of a Parquet file, plain or compressed once more."""
-    with tempfile.TemporaryDirectory(prefix="slogan-") as private:
-        plain = decompressed(file, compression, Path(private))
+    with scratch_folder() as private:
+        plain = decompressed(file, compression, private)
         try:
             with duckdb.connect() as connection:
                 rows = connection.execute(
@@ -179,8 +215,13 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
             tempfile.NamedTemporaryFile(dir=folder, delete=False) as plain,
         ):
             shutil.copyfileobj(packed, plain, 1 << 20)
-    except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
+    except BROKEN as cause:
         raise unreadable(file) from cause
+    except OSError as cause:
+        raise StorageError(
+            f"{file.name} cannot be unpacked: {cause.strerror}",
+            hint="point TMPDIR to a disk with more room, or unpack it yourself",
+        ) from cause
     return Path(plain.name)
 
 

@@ -20,6 +20,7 @@ from slogan.objectives.frequent_pairs import FrequentPairs
 from slogan.objectives.output_size import OutputSize
 from slogan.pipeline import check_shared
 from slogan.privacy import Number, PrivacyBudget
+from slogan.publishing import write_private
 from slogan.report.charts.frontier import Line, frontier_chart
 from slogan.report.charts.svg import Chart
 from slogan.report.frontier import CURATOR_ONLY, MONOTONE, FrontierPage
@@ -101,9 +102,7 @@ class Frontier:
         }
         for name, content in files.items():
             # The folder may have been there before, open to others.
-            (target / name).unlink(missing_ok=True)
-            (target / name).touch(mode=0o600)
-            (target / name).write_text(content, encoding="utf-8")
+            write_private(target / name, content)
 
     def _line(self, delta: float) -> list[tuple[float, float]]:
         return sorted(

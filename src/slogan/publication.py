@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from slogan.arrays import Ints
 from slogan.dp.ledger import Charge, Ledger, publish_recorded
 from slogan.dp.mechanisms import Cost
 from slogan.engines import Counted, Engine
+from slogan.errors import OptionError
 from slogan.manifest import Budget, Manifest, PublishedLog, published_log, versions
 from slogan.privacy import PrivacyBudget
 from slogan.promise import promise_of
@@ -22,6 +25,9 @@ from slogan.report.html import curator_page, public_page
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Stages
+
+_NO_TIME = 315_532_800
+"""1980-01-01 in UTC: the first second that every archive can hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +93,12 @@ class Publication(ABC):
             allow_unaccounted: Release although the ledger's cap says nothing about it.
         """
         folder = Path(target)
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError as cause:
+            raise OptionError(
+                "the name of the release is not UTF-8", hint="choose another -o"
+            ) from cause
         with self.stages.stage("write"):
             recorded = publish_recorded(
                 folder,
@@ -105,12 +117,14 @@ class Publication(ABC):
         file = public / f"log{self.log.suffix}"
         self.engine.write(self.output, self.pseudonyms, file)
         manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
-        (public / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n")
-        (public / "report.html").write_text(public_page(manifest))
+        _write(public / "manifest.json", manifest.model_dump_json(indent=2) + "\n")
+        _write(public / "report.html", public_page(manifest))
         self.write_curators_tables(curator)
         certificate = self.certificate()
-        (curator / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n")
-        (curator / "report.html").write_text(curator_page(manifest, certificate))
+        _write(curator / "certificate.json", json.dumps(certificate, indent=2) + "\n")
+        _write(curator / "report.html", curator_page(manifest, certificate))
+        _for_owner_only(curator)
+        _for_everybody(folder)
 
     def manifest(self, published: PublishedLog) -> Manifest:
         """What the release says of itself in public."""
@@ -156,3 +170,22 @@ class Publication(ABC):
     def close(self) -> None:
         """Forget the log."""
         self.engine.close()
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+def _for_owner_only(curator: Path) -> None:
+    for file in curator.iterdir():
+        file.chmod(0o600)
+
+
+def _for_everybody(folder: Path) -> None:
+    """Whatever the umask, others cannot change a release; no time tells how long it took."""
+    public = folder / "public"
+    inside = list(public.rglob("*"))
+    for path in (folder, public, *inside):
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
+    for path in (*inside, public):
+        os.utime(path, (_NO_TIME, _NO_TIME))

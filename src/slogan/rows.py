@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from slogan.detection import plain_glob
+from slogan.detection import LONGEST_LINE, plain_glob
 from slogan.searchlog import SearchLog
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 
-_LONGEST_LINE = 64 * 1024 * 1024
-# A delimiter that no line should contain: a line that does is reported as unreadable.
+# A delimiter that no line should contain: a line that does is reported as unreadable. Such a line
+# has a second field, be it empty: only a line that is the first sign alone stands for NULL.
 _NO_DELIMITER = "\x1c\x1d\x1e\x1f"
 
 
@@ -73,15 +73,17 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
     if log.format == "parquet":
         return f"read_parquet({names})"
     rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
-    room = f"max_line_size={_LONGEST_LINE}, buffer_size={2 * _LONGEST_LINE}"
+    room = f"max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}"
     common = f"auto_detect=false, {rejects}, {room}"
     if log.format in ("tsv", "jsonl"):
-        # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader.
+        # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader. Told
+        # that lines end with \n it takes \r\n and \r too; left to find out that they end with
+        # \r\n, it loses the character after a lone \r.
         lines = (
             f"read_csv({names}, {common}, delim={literal(_NO_DELIMITER)}, quote='', escape='', "
             f"header={str(log.format == 'tsv' and log.header).lower()}, null_padding=true, "
             f"columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, encoding={literal(log.encoding)}, "
-            "strict_mode=false)"
+            f"strict_mode=false, new_line='\\n', nullstr={literal(_NO_DELIMITER[0])})"
         )
         if log.format == "jsonl":
             return lines
@@ -117,12 +119,12 @@ def _places(log: SearchLog) -> tuple[Callable[[str], str], str]:
     if log.format == "tsv":
         return (
             lambda name: f"c[{names.index(name) + 1}]",
-            f"rest IS NOT NULL OR len(c) <> {len(names)}",
+            f"rest IS NOT NULL OR len(c) IS DISTINCT FROM {len(names)}",
         )
     valid = "CASE WHEN json_valid(line) THEN line END"
     return (
         lambda name: f"json_extract_string({valid}, {literal(json_pointer(name))})",
-        f"rest IS NOT NULL OR NOT json_valid(line) OR json_type({valid}) <> 'OBJECT'",
+        f"rest IS NOT NULL OR json_type({valid}) IS DISTINCT FROM 'OBJECT'",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from slogan.detection import (
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
+from slogan.unpacking import require_modest, require_whole
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
@@ -104,6 +106,9 @@ def read(
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:
+        require_modest(files, kind, compression)
+        for file in files:
+            require_whole(file, compression)
         names = _names(files, kind, compression, encoding, columns)
     return SearchLog(
         files=files,
@@ -190,10 +195,16 @@ def _names(
 def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
     line = first_line(file, compression, encoding)
     if kind != "jsonl":
-        return split_fields(line, kind)
+        try:
+            return split_fields(line, kind)
+        except csv.Error as cause:
+            raise LogFormatError(
+                f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
+            ) from cause
     try:
         first = json.loads(line)
-    except ValueError:
+        json.dumps(first, ensure_ascii=False).encode()  # half a character is no text
+    except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict):
         raise LogFormatError(

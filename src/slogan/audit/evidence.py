@@ -19,6 +19,8 @@ from slogan.manifest import Manifest, described, released_file
 from slogan.rows import NO_CLICK
 from slogan.searchlog import SearchLog, Source
 
+_MOST_BYTES = 16 * 1024 * 1024
+
 Finding: TypeAlias = tuple[bool, str]
 """Whether all is well, and what was seen: numbers, never a text of the log."""
 
@@ -90,7 +92,7 @@ def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> 
 def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
     """The manifest, if there is a readable one."""
     try:
-        found = Manifest.model_validate_json(file.read_bytes())
+        found = Manifest.model_validate_json(modest(file))
     except OSError:
         return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
@@ -99,6 +101,13 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
         )
         return None, (False, detail)
     return found, (True, f"version {found.manifest_version}")
+
+
+def modest(file: Path) -> bytes:
+    """A file of a release that is read as a whole: no pipe or device, which may never end."""
+    if not file.is_file() or file.is_symlink() or file.stat().st_size > _MOST_BYTES:
+        raise OSError("not a plain file of modest size")
+    return file.read_bytes()
 
 
 def count_input(

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import UndefinedError
 
 from slogan.audit.comparison import rows_beyond_schema, types_of
-from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
+from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError, modest
 from slogan.errors import BudgetError, LogNotFoundError
 from slogan.manifest import released_file
 from slogan.privacy import PrivacyBudget
@@ -77,7 +77,7 @@ def _words(evidence: Evidence) -> Finding:
     if told != (promise.name, promise.guarantees, promise.not_guaranteed):
         return False, "the manifest promises in other words than its budget allows"
     try:
-        page = (evidence.folder / "public/report.html").read_text()
+        page = modest(evidence.folder / "public/report.html").decode()
     except (OSError, UnicodeDecodeError):
         return False, "public/report.html is missing or cannot be read"
     try:

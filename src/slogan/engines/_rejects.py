@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from slogan.detection import open_bytes
+from slogan.detection import open_bytes, reported
 from slogan.errors import (
     BadRowError,
     FractionalCountError,
@@ -125,16 +125,17 @@ def _unreadable_words(log: SearchLog) -> str:
 def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
     """The line of a file on which its n-th row stands; blank lines are no rows."""
     left = row + int(log.format == "tsv" and log.header)
-    with open_bytes(file, log.compression) as lines:
+    with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
-            left -= bool(line.strip(b"\r\n"))
-            if left == 0:
+            # A lone \r ends a row too, but no editor calls that a line.
+            left -= sum(bool(row) for row in line.strip(b"\n").split(b"\r"))
+            if left <= 0:
                 return number
     return row
 
 
 def _undecodable_line(file: Path, log: SearchLog) -> int | None:
-    with open_bytes(file, log.compression) as lines:
+    with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 line.decode(log.encoding)

@@ -42,9 +42,10 @@ def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) ->
         return {row[0]: plain_type(row[1]) for row in described}
     types = dict.fromkeys(log.columns.names, "VARCHAR")
     if log.format == "jsonl":
-        line = sql.execute(f"SELECT line FROM {source} LIMIT 1").fetchall()[0][0]
+        # The first row that is one: lines before it may be bad ones that are skipped.
+        found = sql.execute(f"SELECT line FROM {source} WHERE json_valid(line) LIMIT 1").fetchall()
         for name in types:
-            asked = [line, json_pointer(name)]
+            asked = [found[0][0] if found else "{}", json_pointer(name)]
             if sql.execute("SELECT json_type($1, $2)", asked).fetchall()[0][0] in _JSON_NUMBERS:
                 types[name] = "JSON"
     return types

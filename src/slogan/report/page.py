@@ -174,6 +174,7 @@ def _percent(part: str | None, whole: str | None) -> float | None:
 def _number(value: str) -> float | None:
     """A fraction as a number, if it is one: a manifest from elsewhere may say anything."""
     try:
-        return float(Fraction(value))
+        # Fractions have no exponent; 1e999999999 would be written out before it is refused.
+        return None if "e" in value.lower() else float(Fraction(value))
     except (ValueError, ArithmeticError):
         return None

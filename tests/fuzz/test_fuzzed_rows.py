@@ -1,0 +1,130 @@
+"""Rows at random, right and wrong: DuckDB and a slow, plain reader must agree on every one.
+
+SLOGAN_FUZZ=SEED runs that seed alone, as the message of a failure says.
+"""
+
+import os
+from collections import Counter
+from random import Random
+
+import oracle
+import pytest
+from mutation import shrunk
+from rows import HEADERS, batch, read_by_duckdb
+
+from slogan.engines.duckdb import DuckDBEngine
+from slogan.searchlog import read
+
+READERS = [("tsv", "utf-8"), ("tsv", "latin-1"), ("csv", "utf-8"), ("jsonl", "utf-8")]
+LENIENT = "taken or not"
+ON_EVERY_READER = pytest.mark.parametrize(("kind", "encoding"), READERS, ids=map("-".join, READERS))
+
+
+def seeds(first, number):
+    asked = os.environ.get("SLOGAN_FUZZ")
+    return range(first, first + number) if asked is None else [int(asked)]
+
+
+def opinion(kind, line, encoding):
+    try:
+        return getattr(oracle, kind)(line, encoding)
+    except oracle.LenientError:
+        return LENIENT
+
+
+def expected(data, kind, encoding):
+    """What the plain reader says of each line, without the header."""
+    lines = oracle.lines(data)[bool(HEADERS[kind]) :]
+    return [(line, opinion(kind, line, encoding)) for _, line in lines]
+
+
+def disagreements(data, kind, encoding, file):
+    """Each line that DuckDB sees in another way, as (line, ours, its)."""
+    file.write_bytes(data)
+    rows, unread = read_by_duckdb(file, encoding=encoding)
+    told = expected(data, kind, encoding)
+    readable = [(line, verdict) for line, verdict in told if verdict is not None]
+    found = [
+        (line, verdict, row)
+        for (line, verdict), row in zip(readable, rows, strict=False)
+        if verdict not in (row, LENIENT)
+    ]
+    if (len(readable), len(told) - len(readable)) != (len(rows), len(unread)):
+        found.append((b"", f"{len(readable)} of {len(told)} rows", f"{len(rows)} rows"))
+    return found
+
+
+def as_encoded(data, encoding):
+    """Latin-1 has no characters between 0x80 and 0x9f, and DuckDB refuses a file with one."""
+    plain = bytes(b - 64 if 0x80 <= b < 0xA0 else b for b in range(256))
+    return data.translate(plain) if encoding == "latin-1" else data
+
+
+def agree(kind, encoding, seed, rows, file):
+    """Compare one batch; returns how many lines were judged, and the bytes."""
+    data = as_encoded(batch(kind, rows, Random(seed)), encoding)
+    if disagreements(data, kind, encoding, file):
+        lines = data.splitlines(keepends=True)
+        head = bool(HEADERS[kind]) + 1
+        some = shrunk(
+            lines[head:],
+            lambda less: disagreements(b"".join(lines[:head] + less), kind, encoding, file),
+        )
+        least = b"".join(lines[:head] + some)
+        pytest.fail(
+            f"{least!r}: {disagreements(least, kind, encoding, file)}\nrepeat: SLOGAN_FUZZ={seed} "
+            f"python -m pytest {__file__} -k '{kind}-{encoding}'"
+        )
+    return len(expected(data, kind, encoding)), data
+
+
+@ON_EVERY_READER
+def test_every_row_is_read_as_documented(tmp_path, ladder, kind, encoding):
+    for seed in seeds(0, 3):
+        lines, data = agree(kind, encoding, seed, 500, tmp_path / f"log.{kind}")
+        ladder.count("cases tried", lines)
+        ladder.count("bytes fuzzed", len(data))
+
+
+@pytest.mark.long
+@ON_EVERY_READER
+def test_every_row_of_many_is_read_as_documented(tmp_path, ladder, kind, encoding):
+    lines = size = 0
+    for seed in seeds(1_000, 40):
+        judged, data = agree(kind, encoding, seed, 5_000, tmp_path / f"log.{kind}")
+        lines, size = lines + judged, size + len(data)
+    ladder.count("cases tried", lines)
+    ladder.count("bytes fuzzed", size)
+
+
+@pytest.mark.parametrize("seed", seeds(50, 2))
+@ON_EVERY_READER
+def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
+    """The whole engine, on all cores: every good row is in a total, every bad one in a reason."""
+    data = as_encoded(batch(kind, 300, Random(seed)), encoding)
+    data = data.replace(b"9007199254740991", b"5")  # all clicks together must stay below 2^53
+    file = tmp_path / f"log.{kind}"
+    file.write_bytes(data)
+    told = [v for _, v in expected(data, kind, encoding) if v not in (LENIENT, "no click")]
+    if any(v == LENIENT for _, v in expected(data, kind, encoding)):
+        return
+    reasons = Counter(v for v in told if isinstance(v, str))
+    good = [v for v in told if isinstance(v, tuple)]
+    engine = DuckDBEngine()
+    try:
+        counted = engine.count(read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True)
+    finally:
+        engine.close()
+
+    assert counted.clicks == sum(clicks for *_, clicks in good)
+    assert counted.users == len({user for user, *_ in good})
+    assert counted.pairs == len({(query, url) for _, query, url, _ in good})
+    assert {k: n for k, n in counted.bad_rows.items() if k in reasons} == reasons
+    assert sum(counted.bad_rows.values()) == len(told) - len(good)
+
+
+def test_a_wrong_reader_is_caught(tmp_path, monkeypatch):
+    """The comparison is worth something: one rule that is a little off shows within a batch."""
+    monkeypatch.setattr(oracle, "SEPARATOR", "never there")
+    with pytest.raises(pytest.fail.Exception, match="repeat: SLOGAN_FUZZ"):
+        agree("tsv", "utf-8", 1, 2_000, tmp_path / "log.tsv")

@@ -1,0 +1,178 @@
+"""Releases that somebody changed: verify finds it or refuses in our words, and never falls over."""
+
+import json
+import os
+import shutil
+import time
+from contextlib import closing
+from random import Random
+
+import pytest
+from mutation import mutated
+
+import slogan
+from slogan.errors import SloganError
+from slogan.manifest import Manifest
+
+WEIRD = (
+    *(
+        "",
+        "x",
+        "1e999999999",
+        "-1e999999999",
+        "9" * 5_000,
+        "1/0",
+        "0/0",
+        "nan",
+        "inf",
+        "-1",
+        "1e-9",
+    ),
+    *("\x00", "../..", "..", ".", "/etc", "/etc/passwd", "a/b", "public", "manifest.json"),
+    *("x" * 300, "\u202e", "<script>", "'; DROP TABLE shown", "{ratio}", "{0.__class__}", "%s"),
+    *("parquet", "jsonl", "csv", ".gz", ".zst", "latin-1", "utf-16", "skip", "laplace", "private"),
+    *(None, True, False, 0, -1, 10**400, 1e308, -1e308, [], {}, ["x"], {"x": "y"}, [[[]]]),
+)
+MOST_SECONDS = 60.0
+
+
+def log_of(file, users):
+    lines = [f"{k}\tq{n}\tu{n}\t1" for k in range(users) for n in range(3)]
+    file.write_text("\n".join(["user\tquery\turl\tcount", *lines]) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """A release of each kind and its log."""
+    folder = tmp_path_factory.mktemp("tampered")
+    small, many = log_of(folder / "small.tsv", 12), log_of(folder / "many.tsv", 400)
+    budget = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
+    large = slogan.PrivacyBudget(epsilon=4, delta="0.5")
+    made = {
+        "exact": (small, slogan.sanitize(small, budget, solver="exact")),
+        "laplace": (
+            small,
+            slogan.sanitize(
+                small, budget, solver="exact", counts=slogan.Laplace(bound=9, epsilon=4)
+            ),
+        ),
+        "private": (many, slogan.sanitize(many, large, counts=slogan.Private())),
+        "synthetic": (many, slogan.synthesize(many, large)),
+    }
+    for name, (_, release) in made.items():
+        with closing(release):
+            release.save(folder / name)
+    return {name: (log, folder / name) for name, (log, _) in made.items()}
+
+
+def change_a_value(folder, rng):
+    """Another value somewhere in the manifest, of the same type or of any."""
+    file = folder / "public/manifest.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    inside = told
+    while True:
+        keys = list(inside) if isinstance(inside, dict) else list(range(len(inside)))
+        key = rng.choice(keys)
+        if isinstance(inside[key], dict | list) and inside[key] and rng.random() < 0.9:
+            inside = inside[key]
+        else:
+            break
+    inside[key] = rng.choice(WEIRD)
+    file.write_text(json.dumps(told))
+
+
+def change_bytes(folder, rng):
+    file = rng.choice([path for path in sorted(folder.rglob("*")) if path.is_file()])
+    file.write_bytes(mutated(file.read_bytes(), rng, rng.choice((1, 2, 8))))
+
+
+def change_the_folder(folder, rng):
+    path = rng.choice([folder, *sorted(folder.rglob("*"))][1:])
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    kind = rng.randrange(6)
+    if kind == 0:
+        path.mkdir()
+    elif kind == 1:
+        path.symlink_to("/dev/zero")
+    elif kind == 2:
+        os.mkfifo(path)
+    elif kind == 3:
+        path.write_bytes(b"")
+    elif kind == 4:
+        path.symlink_to(path)
+
+
+def said(folder):
+    """What public/ says: its files, and the manifest by its meaning."""
+    files = {path.name: path.read_bytes() for path in (folder / "public").iterdir()}
+    files["manifest.json"] = Manifest.model_validate_json(files["manifest.json"])
+    return files
+
+
+CHANGES = (change_a_value, change_a_value, change_bytes, change_the_folder)
+
+
+def tamper(originals, seed, place):
+    rng = Random(seed)
+    log, original = originals[rng.choice(list(originals))]
+    folder = place / "release"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder)
+    change = rng.choice(CHANGES)
+    change(folder, rng)
+    start = time.perf_counter()
+    repeat = f"repeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k verified"
+    try:
+        passed = slogan.verify(log, folder).ok
+        assert not passed or said(folder) == said(original), f"not noticed; {repeat}"
+        if seed % 10 == 0:
+            slogan.evaluate(log, folder, samples=1)
+    except SloganError as error:
+        if not (error.problem and error.hint):
+            raise
+    except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
+        pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
+    assert time.perf_counter() - start < MOST_SECONDS, repeat
+
+
+def seeds(first, number):
+    asked = os.environ.get("SLOGAN_FUZZ")
+    return range(first, first + number) if asked is None else [int(asked)]
+
+
+def test_what_was_changed_is_verified_without_falling_over(tmp_path, ladder, originals):
+    for seed in seeds(0, 15):
+        tamper(originals, seed, tmp_path)
+    ladder.count("cases tried", 15)
+
+
+@pytest.mark.long
+def test_what_was_changed_often_is_verified_without_falling_over(tmp_path, ladder, originals):
+    for seed in seeds(1_000, 1_500):
+        tamper(originals, seed, tmp_path)
+    ladder.count("cases tried", 1_500)
+
+
+def test_honest_releases_pass(originals):
+    for log, folder in originals.values():
+        assert [check for check in slogan.verify(log, folder).checks if not check.ok] == []
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "9" * 5_000])
+def test_a_number_that_would_stall_the_verifier_does_not(tmp_path, originals, number):
+    log, original = originals["synthetic"]
+    shutil.copytree(original, tmp_path / "release")
+    file = tmp_path / "release/public/manifest.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    told["account"]["cost"]["mu_squared"] = number
+    for stage in told["account"]["stages"]:
+        stage["cost"] = dict.fromkeys(stage["cost"], number)
+    file.write_text(json.dumps(told))
+    start = time.perf_counter()
+
+    assert not slogan.verify(log, tmp_path / "release").ok
+    assert time.perf_counter() - start < MOST_SECONDS
