@@ -7,14 +7,22 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate \
   --no-header --quiet
 
-.PHONY: help setup demo browser test test-all bench docs reproduction lint format lock clean
+# Tools that judge the environment live in one of their own.
+AUDIT := .venv-audit
+AUDIT_READY := $(AUDIT)/.ready
+
+.PHONY: help setup demo browser test test-all mutants audit-dependencies wheel bench docs \
+  reproduction lint format lock clean
 
 help:
 	@echo "make setup     virtual environment with the locked dependencies"
 	@echo "make demo      generate a log, attack it, sanitize it, attack it again"
 	@echo "make browser   Chromium for the tests of the reports, where it is missing"
 	@echo "make test      the test suite"
-	@echo "make test-all  the test suite with the long statistics"
+	@echo "make test-all  everything: long statistics, fuzzing, faults, mutants; writes the table of trust"
+	@echo "make mutants   does a test notice each small mistake in what decides a guarantee?"
+	@echo "make audit-dependencies  an SBOM of what is locked, and what is known against it"
+	@echo "make wheel     the wheel and the source archive, in dist/"
 	@echo "make bench     timings and quality, beside the peers"
 	@echo "make docs      refresh the generated reference pages"
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
@@ -49,8 +57,23 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 test: $(READY) browser
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
-test-all: $(READY) browser
-	@if .ci/java; then $(PYTEST); else $(PYTEST) -m "not spark"; fi
+test-all: $(READY) $(AUDIT_READY) browser
+	@$(BIN)/python -m tests.ladder
+
+# Outcomes are kept in .mutants, so that a run that was stopped goes on where it was.
+mutants: $(READY)
+	$(BIN)/python -m tests.mutation --jobs 2 --write
+
+$(AUDIT_READY): requirements-audit.lock
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --require-hashes -r requirements-audit.lock
+	@touch $(AUDIT_READY)
+
+audit-dependencies: $(READY) $(AUDIT_READY)
+	$(BIN)/python -m tests.dependencies --strict
+
+wheel: $(READY)
+	$(BIN)/python -m hatchling build -t sdist,wheel -d dist
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
@@ -78,6 +101,7 @@ lock:
 	$(BIN)/uv pip compile pyproject.toml --extra dev $(LOCKED) --output-file requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench $(LOCKED) \
 	  --output-file requirements-bench.lock
+	$(BIN)/uv pip compile requirements-audit.in $(LOCKED) --output-file requirements-audit.lock
 
 clean:
-	rm -rf $(VENV) demo dist .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) $(AUDIT) .mutants demo dist .pytest_cache .hypothesis .ruff_cache

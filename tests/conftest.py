@@ -6,10 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("shared", deadline=None, print_blob=True)
-settings.load_profile("shared")
+# A mutant is to be noticed, not explained.
+settings.register_profile(
+    "mutation",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shared"))
 
 LADDER = "SLOGAN_LADDER"
 KINDS = ("cases tried", "faults injected", "bytes fuzzed", "mutants killed", "attacks run")

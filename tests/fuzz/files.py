@@ -19,9 +19,9 @@ from random import Random
 
 import duckdb
 import zstandard
-from mutation import mutated
 from rows import batch
 
+from mutation import mutated
 from slogan.engines.duckdb import DuckDBEngine
 from slogan.errors import SloganError
 from slogan.searchlog import read

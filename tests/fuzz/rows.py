@@ -6,8 +6,8 @@ import json
 from random import Random
 
 import duckdb
-from mutation import PIECES, mutated
 
+from mutation import PIECES, mutated
 from slogan.rows import fields_of, rows_sql, source_sql
 from slogan.searchlog import read
 

@@ -11,9 +11,9 @@ from random import Random
 
 import duckdb
 import pytest
-from mutation import mutated, shrunk
 from pydantic import ValidationError
 
+from mutation import mutated, shrunk
 from slogan.cli import _check_configuration
 from slogan.detection import assign_roles, format_of, plain_glob, split_fields
 from slogan.dp.books import Books

@@ -9,9 +9,9 @@ from random import Random
 
 import oracle
 import pytest
-from mutation import shrunk
 from rows import HEADERS, batch, read_by_duckdb
 
+from mutation import shrunk
 from slogan.engines.duckdb import DuckDBEngine
 from slogan.searchlog import read
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from random import Random
 
 import pytest
-from mutation import mutated
 
 import slogan
+from mutation import mutated
 from slogan.errors import SloganError
 from slogan.manifest import Manifest
 

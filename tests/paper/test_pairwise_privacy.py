@@ -116,7 +116,7 @@ class AllWords:
         return np.array(dealt, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("counts", [[2, 0], [1, 2], [2, 1]])
+@pytest.mark.parametrize("counts", [[2, 0], [0, 2], [1, 2], [2, 1]])
 def test_the_sampler_has_the_distribution_of_equation_1(counts):
     """Words 0..c_ij−1 are the sampler's elementary events: all combinations, equally likely."""
     hist = histogram([[1, 2], [2, 0], [0, 1]])

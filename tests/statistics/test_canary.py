@@ -35,6 +35,12 @@ every_selector = pytest.mark.parametrize("name", selection.names())
 every_rule = pytest.mark.parametrize("name", sorted({*selection.names()} - {"fitted"}))
 
 
+@pytest.fixture(autouse=True)
+def _on_the_ladder(ladder):
+    """Each test is an attack, on an honest mechanism or on a broken one."""
+    ladder.count("attacks run")
+
+
 def at_least(hits, trials):
     """The lower end of the Clopper–Pearson interval."""
     return float(beta.ppf(ALPHA, hits, trials - hits + 1)) if hits else 0.0

@@ -45,6 +45,18 @@ def log(tmp_path_factory):
     return file
 
 
+@pytest.fixture(autouse=True)
+def _on_the_ladder(monkeypatch, ladder):
+    real = slogan.attack
+
+    def attack(*asked, **options):
+        found = real(*asked, **options)
+        ladder.count("attacks run", len(found.attacks))
+        return found
+
+    monkeypatch.setattr(slogan, "attack", attack)
+
+
 def attacked(log, mode, trials=2_000, *, time_limit=2, **options):
     kind, budget = MODES[mode]
     return slogan.attack(log, budget, kind, trials=trials, time_limit=time_limit, seed=1, **options)

@@ -121,3 +121,69 @@ def test_a_proposal_for_another_log_is_refused():
     constraints = privacy_constraints(histogram([[1], [1]]), PrivacyBudget(epsilon=1, delta="0.5"))
     with pytest.raises(ValueError, match="expected 1 counts"):
         plan(np.zeros(2), constraints)
+
+
+def test_what_is_still_broken_after_the_repair_does_not_pass(monkeypatch):
+    """The last look does not trust the repair."""
+    monkeypatch.setattr("slogan.plan._repair", lambda user, counts, constraints: None)
+    hist = histogram([[1, 1], [1, 1], [1, 1]])
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon="2.2", delta="0.9"))
+
+    with pytest.raises(AssertionError, match="the gate let a violation through"):
+        plan(np.array([1.0, 1.0]), constraints)
+
+
+def test_a_plan_cannot_be_changed_after_it_was_checked():
+    constraints = privacy_constraints(histogram([[1], [1]]), PrivacyBudget(epsilon=1, delta="0.5"))
+    counts = plan(np.array([1.0]), constraints).counts
+
+    with pytest.raises(ValueError, match="read-only"):
+        counts[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "allowed"),
+    [
+        (np.array([0, 0]), True),
+        (np.array([1, 0]), True),
+        (np.array([-1, 0]), False),  # a negative count would pay for another one
+        (np.array([-5, 3]), False),
+        (np.array([2, 0]), False),  # above the largest count of the pair alone
+        (np.array([0.5, 0.0]), False),  # clicks are whole
+        (np.array([1, 0], dtype=np.uint64), False),
+    ],
+)
+def test_only_whole_counts_from_nought_to_the_upper_bound_are_allowed(counts, allowed):
+    hist = histogram([[1, 1], [1, 1]])
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    assert constraints.upper.tolist() == [1, 1]
+    assert constraints.allows(counts) is allowed
+
+
+def test_constraints_of_a_log_with_a_unique_pair_are_refused():
+    with pytest.raises(ValueError, match="unique pairs"):
+        privacy_constraints(histogram([[1, 1], [1, 0]]), PrivacyBudget(epsilon=1, delta="0.5"))
+
+
+def test_a_repair_skips_the_dearest_pair_if_it_is_not_proposed():
+    hist = histogram([[3, 1, 1], [1, 1, 1]])  # the first pair costs the first user log 4
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon="3.9", delta="0.9"))
+
+    assert sorted(plan(np.array([0, 1, 1]), constraints).counts.tolist()) == [0, 0, 1]
+
+
+def test_an_infinite_proposal_is_cut_to_what_the_pair_may_have():
+    hist = histogram([[1]] * 1_000)
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    # (1000/999)^692 ≤ 2 < (1000/999)^693
+    assert plan(np.array([np.inf]), constraints).counts.tolist() == [692]
+    assert plan(np.array([692.5]), constraints).counts.tolist() == [692]
+
+
+def test_a_repair_takes_no_more_than_it_must():
+    hist = histogram([[1, 1]] * 1_000)
+    constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+
+    assert plan(np.array([692, 10]), constraints).size == 692

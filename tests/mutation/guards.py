@@ -1,0 +1,90 @@
+"""Which tests stand guard over which source files, the most important files first."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+_VERIFIER = [
+    "tests/unit/test_certificate.py",
+    "tests/unit/test_certificate_of_synthetic_logs.py",
+    "tests/unit/test_kinds_of_releases.py",
+]
+_NOISE = ["tests/unit/test_noise.py"]
+_ACCOUNT = ["tests/unit/test_accounting.py"]
+_SELECTION = [
+    "tests/unit/test_selection.py",
+    "tests/contracts/test_selectors.py",
+    "tests/unit/test_peers.py",
+]
+_STAGES = ["tests/unit/test_private_counts.py", "tests/unit/test_stages_of_synthesis.py"]
+_LEDGER = [
+    "tests/unit/test_ledger.py",
+    "tests/unit/test_cap.py",
+    "tests/unit/test_ledger_faults.py",
+]
+
+_GUARDS = {
+    "plan.py": ["tests/unit/test_plan.py", "tests/paper/test_pairwise_privacy.py"],
+    "sampling.py": ["tests/unit/test_sampling.py", "tests/paper/test_pairwise_privacy.py"],
+    "constraints.py": [
+        "tests/unit/test_plan.py",
+        "tests/paper/test_pairwise_privacy.py",
+        "tests/paper/test_limits.py",
+        "tests/paper/test_figure1.py",
+    ],
+    "dp/accounting.py": _ACCOUNT,
+    "dp/mechanisms.py": _ACCOUNT,
+    "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py"],
+    "dp/noise.py": _NOISE,
+    "dp/sums.py": _STAGES,
+    "dp/counts.py": _STAGES,
+    "dp/sizes.py": _STAGES,
+    "dp/coverage.py": _STAGES,
+    "dp/selection/_contributions.py": _SELECTION,
+    "dp/selection/_grid.py": _SELECTION,
+    "dp/selection/_spreading.py": _SELECTION,
+    "dp/selection/_schedule.py": _SELECTION,
+    "dp/selection/pooled.py": _SELECTION,
+    "audit/conditions.py": _VERIFIER,
+    "audit/sampled.py": _VERIFIER,
+    "audit/spending.py": _VERIFIER,
+    "audit/gaussian.py": _VERIFIER,
+    "audit/folder.py": _VERIFIER,
+    "audit/evidence.py": _VERIFIER,
+    "audit/certificate.py": _VERIFIER,
+    "audit/comparison.py": _VERIFIER,
+    "audit/capped.py": _VERIFIER,
+    "audit/synthesized.py": _VERIFIER,
+    "dp/curves.py": _ACCOUNT,
+    "dp/_enclosures.py": [*_ACCOUNT, "tests/unit/test_selection.py"],
+    "dp/enclosures.py": _NOISE,
+    "dp/decay.py": _NOISE,
+    "dp/strips.py": _NOISE,
+    "dp/inversion.py": _NOISE,
+    "dp/poisson.py": _NOISE,
+    "dp/cap.py": _LEDGER,
+    "dp/books.py": _LEDGER,
+    "dp/chain.py": _LEDGER,
+    "dp/ledger.py": _LEDGER,
+    "dp/association.py": _STAGES,
+    "dp/statistics.py": _STAGES,
+    "dp/private_histogram.py": [*_STAGES, "tests/unit/test_modes.py"],
+    "dp/selection/weighted_gaussian.py": _SELECTION,
+    "dp/selection/gaussian_histogram.py": _SELECTION,
+    "dp/selection/laplace_histogram.py": _SELECTION,
+    "dp/selection/sips.py": _SELECTION,
+    "dp/selection/policy_gaussian.py": _SELECTION,
+    "dp/selection/adaptive_degree.py": _SELECTION,
+    "dp/selection/fitted.py": [*_SELECTION, "tests/unit/test_fitted_selection.py"],
+}
+GUARDS = {f"src/slogan/{file}": tests for file, tests in _GUARDS.items()}
+
+# What these compute comes after the noise, from what is public: it can be wrong, not revealing.
+AFTER_THE_NOISE = {
+    "src/slogan/dp/domains.py",
+    "src/slogan/dp/grouping.py",
+    "src/slogan/dp/kinds.py",
+    "src/slogan/dp/mixture.py",
+    "src/slogan/dp/reach.py",
+    "src/slogan/dp/synthesis.py",
+}

@@ -1,0 +1,69 @@
+"""What a run asks of the machine: files of its own, no network, no other program, no shell."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import slogan
+
+OURS = {"PYTHONPATH": str(Path(slogan.__file__).parents[1])}
+
+# An audit hook sees what Python code asks the system for. DuckDB's own downloads, which it does not
+# see, are switched off where databases are opened.
+HOOKED = """
+import json, os, sys
+
+seen = []
+WATCHED = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn",
+           "os.fork", "webbrowser.", "ftplib.", "smtplib.", "urllib.", "http.")
+
+def watch(event, args):
+    if event == "open" and isinstance(args[0], (str, bytes)) and isinstance(args[2], int):
+        if args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+            seen.append(["write", os.path.abspath(os.fsdecode(args[0]))])
+    elif event.startswith(WATCHED) and event != "socket.gethostname":
+        seen.append([event, ""])
+
+from slogan.__main__ import main
+sys.addaudithook(watch)
+report, sys.argv = sys.argv[1], ["slogan", *sys.argv[2:]]
+try:
+    main()
+finally:
+    found = list(seen)
+    with open(report, "w") as file:
+        json.dump(found, file)
+"""
+
+
+def asked_for(folder, *command):
+    """The watched events of a run, and where it wrote."""
+    report = folder / "report.json"
+    done = subprocess.run(
+        [sys.executable, "-c", HOOKED, report, *command],
+        cwd=folder,
+        env={"PATH": "/nonexistent", "TMPDIR": str(folder), "HOME": str(folder), **OURS},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    events = json.loads(report.read_text())
+    written = {Path(place) for event, place in events if event == "write"}
+    return [event for event, _ in events if event != "write"], written
+
+
+def test_a_run_opens_no_connection_starts_no_program_and_writes_where_it_was_told(tmp_path):
+    folder = tmp_path.resolve()
+    slogan.generate(folder / "clicks.tsv", users=60, seed=1)
+    budget = ["--exp-epsilon", "2", "--delta", "0.5"]
+    sanitize = ["sanitize", "clicks.tsv", "-o", "release", *budget, "--solver", "exact"]
+    package = Path(slogan.__file__).parent
+    for command in (sanitize, ["verify", "clicks.tsv", "release"]):
+        events, written = asked_for(folder, *command)
+        # compiled loops and bytecode are kept beside the package
+        elsewhere = {p for p in written if not p.is_relative_to(folder)} - {Path("/dev/null")}
+
+        assert events == []
+        assert [p for p in elsewhere if not p.is_relative_to(package)] == []

@@ -1,0 +1,119 @@
+"""The ladder's table says what was counted, and never "lost: 0" over a failure."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tests import ladder
+
+TOLD = [
+    {"what": "cases tried", "number": 100, "test": "tests/unit/test_plan.py::test_a"},
+    {"what": "cases tried", "number": 23, "test": "tests/unit/test_plan.py::test_b"},
+    {"what": "attacks run", "number": 1_200, "test": "tests/unit/test_attacks.py::test_c"},
+]
+
+
+def failure(test):
+    return {"what": "failed", "number": 1, "test": test}
+
+
+def test_the_table_adds_up():
+    lines = ladder.table(TOLD, {"tests": 0}, seconds=90)
+
+    assert "| cases tried | 123 |" in lines
+    assert "| attacks run | 1,200 |" in lines
+    assert "| bytes fuzzed | 0 |" in lines
+    assert lines[-1] == "**lost: 0, leaked: 0**"
+
+
+@pytest.mark.parametrize(
+    ("test", "first", "second"),
+    [
+        ("tests/faults/test_kills.py::test_a", "**lost: 1, leaked: 0**", "- lost: "),
+        ("tests/fuzz/test_readers.py::test_a", "**lost: 0, leaked: 1**", "- leaked: "),
+        ("tests/unit/test_taint.py::test_a", "**lost: 0, leaked: 1**", "- leaked: "),
+        ("tests/unit/test_plan.py::test_a", "**lost: 0, leaked: 0**", "- failed: "),
+    ],
+)
+def test_a_failure_is_in_the_list(test, first, second):
+    lines = ladder.verdict([*TOLD, failure(test), failure(test)], {"tests": 1})
+
+    assert lines[0] == first
+    assert f"{second}`{test}`" in lines
+    assert "- the rung `tests` ended with code 1" in lines
+
+
+def test_a_rung_that_ends_early_is_told():
+    assert len(ladder.verdict(TOLD, {"tests": 139})) > 1
+
+
+def test_the_table_replaces_what_is_between_the_marks():
+    page = f"# Trust\n\n{ladder.BEGIN}\n\nold \\1\n\n{ladder.END}\n\nbelow\n"
+    once = ladder.written(page, ["| a \\1 |"])
+
+    assert once == f"# Trust\n\n{ladder.BEGIN}\n\n| a \\1 |\n\n{ladder.END}\n\nbelow\n"
+    assert ladder.written(once, ["| a \\1 |"]) == once
+    assert ladder.written(ladder.PAGE.read_text(), ["x"])
+    with pytest.raises(SystemExit):
+        ladder.written("# Trust\n", [])
+
+
+def test_rungs_run_even_after_one_failed(tmp_path):
+    said = [
+        sys.executable,
+        "-c",
+        "from tests.conftest import record; record('cases tried', 5, 'x')",
+    ]
+    codes = ladder.climb(
+        {"first": [sys.executable, "-c", "raise SystemExit(3)"], "second": said}, tmp_path / "file"
+    )
+
+    assert codes == {"first": 3, "second": 0}
+    assert ladder.read(tmp_path / "file") == [{"what": "cases tried", "number": 5, "test": "x"}]
+
+
+@pytest.fixture
+def told(tmp_path, request):
+    """What a small test file tells the ladder."""
+    root = request.config.rootpath
+    (tmp_path / "conftest.py").write_text((root / "tests/conftest.py").read_text())
+    (tmp_path / "test_small.py").write_text(
+        "from hypothesis import given, settings, strategies as st\n"
+        "@settings(max_examples=40, database=None)\n"
+        "@given(n=st.integers())\n"
+        "def test_property(ladder, n): ladder.count('bytes fuzzed', 3)\n"
+        "def test_plain(): pass\n"
+        "def test_failing(): assert False\n"
+    )
+    file = tmp_path / "file"
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:xdist",
+            "-p",
+            "no:cacheprovider",
+            tmp_path,
+        ],
+        env={"SLOGAN_LADDER": str(file)},
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+    )
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_properties_count_their_examples_and_failures_are_told(told):
+    def number(what, test):
+        lines = [line for line in told if line["what"] == what and line["test"].endswith(test)]
+        return sum(line["number"] for line in lines)
+
+    assert number("cases tried", "test_property") == 40
+    assert number("bytes fuzzed", "test_property") == 120
+    assert number("cases tried", "test_plain") == 1
+    assert number("cases tried", "test_failing") == 0
+    assert number("failed", "test_failing") == 1

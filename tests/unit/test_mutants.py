@@ -1,0 +1,151 @@
+"""The mutator makes the mistakes it should, and the list of guards is complete."""
+
+import ast
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.mutation import report
+from tests.mutation.guards import AFTER_THE_NOISE, GUARDS, ROOT
+from tests.mutation.mutants import mutants
+
+
+def mistakes(source):
+    """What the lines of a program become, one mistake at a time."""
+    before = ast.unparse(ast.parse(source)).splitlines()
+    for mutant in mutants(source):
+        after = mutant.source.splitlines()
+        yield next(new.strip() for old, new in zip(before, after, strict=False) if old != new)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x = a < b", {"x = a <= b"}),
+        ("x = a == b", {"x = a != b"}),
+        ("x = a in b", {"x = a not in b"}),
+        ("x = a + b", {"x = a - b"}),
+        ("x = a // b", {"x = -(-a // b)"}),
+        ("x = a and b", {"x = a or b"}),
+        ("x = not a", {"x = a"}),
+        ("x = True", {"x = False"}),
+        ("x = 7", {"x = 8", "x = 6"}),
+        ("x = 1e-9", {"x = 2e-09"}),
+        ("x = math.floor(a)", {"x = math.ceil(a)"}),
+        ("x = min(a, b)", {"x = max(a, b)"}),
+        ("x = a.low", {"x = a.high"}),
+        ("low = a", set()),
+        ("x = find(a, side='left')", {"x = find(a, side='right')"}),
+        ("a += b", {"a -= b", "pass"}),
+        ("check(a)", {"pass"}),
+        ("x[i] = a", {"pass"}),
+        ("if a < b:\n    c()", {"if a <= b:", "if a >= b:", "pass"}),
+        ("if a:\n    raise ValueError(1)", {"if not a:", "pass"}),
+        (
+            "x = [i for i in a if i > b]",
+            {"x = [i for i in a if i >= b]", "x = [i for i in a if i <= b]"},
+        ),
+    ],
+)
+def test_each_kind_of_mistake_is_made(source, expected):
+    assert set(mistakes(source)) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""A docstring of 3 words."""',
+        "x = f'{a + 1} users'",
+        "x = 'a' + b",
+        "raise ValueError(f'{a + 1}')",
+        "import math",
+        "x: Literal[1]",
+        "@dataclass(frozen=True)\nclass A:\n    pass",
+        "if __name__ == '__main__':\n    main(1)",
+    ],
+)
+def test_what_is_only_said_is_left_alone(source):
+    assert list(mistakes(source)) == []
+
+
+def test_mutants_have_names_of_their_own_and_compile():
+    source = (ROOT / "src/slogan/plan.py").read_text()
+    found = list(mutants(source))
+
+    assert len({mutant.name for mutant in found}) == len({mutant.source for mutant in found})
+    assert len(found) > 30
+    for mutant in found[::10]:
+        compile(mutant.source, "mutant", "exec")
+
+
+def test_a_name_does_not_change_with_what_is_above_it():
+    below = "def f(a):\n    return a < 1\n"
+
+    assert {m.name for m in mutants(below)} <= {
+        m.name for m in mutants("import math\nX = 5\n\n" + below)
+    }
+
+
+def test_every_file_that_decides_a_guarantee_is_guarded():
+    source = ROOT / "src/slogan"
+    deciding = [source / name for name in ("plan.py", "sampling.py", "constraints.py")]
+    deciding += [*(source / "dp").rglob("*.py"), *(source / "audit").glob("*.py")]
+    named = {str(file.relative_to(ROOT)) for file in deciding if any(mutants(file.read_text()))}
+
+    assert named == {*GUARDS, *AFTER_THE_NOISE}
+    assert all((ROOT / test).is_file() for tests in GUARDS.values() for test in tests)
+
+
+def test_a_survivor_needs_a_reason_and_a_reason_needs_a_mutant():
+    found = {
+        "src/slogan/plan.py": {"plan: a -> b": {"status": "survived"}, "c": {"status": "killed"}}
+    }
+
+    assert report.unexplained(found) == [("src/slogan/plan.py", "plan: a -> b")]
+    for file, reviewed in report.reasons().items():
+        names = {mutant.name for mutant in mutants((ROOT / file).read_text())}
+        assert [name for name in reviewed if name not in names] == []
+        assert all(reason.strip() for reason in reviewed.values())
+
+
+TRIALS = """
+import json
+from tests.mutation.guards import ROOT
+from tests.mutation import trial
+from tests.mutation.trial import Copy
+
+trial.MOST_SECONDS = 5
+FILE = "src/slogan/plan.py"
+TESTS = ["tests/unit/test_plan.py::test_a_proposal_for_another_log_is_refused"]
+source = (ROOT / FILE).read_text()
+copy = Copy()
+try:
+    plain, usual = copy.plain(FILE, TESTS)
+    same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
+    wrong = copy.mutated(FILE, source.replace("shape !=", "shape =="), TESTS, usual, usual)
+    broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)
+    endless = copy.mutated(FILE, source + "while True: pass", TESTS, usual, usual)
+    again = copy.mutated(FILE, source, TESTS, usual, usual)
+finally:
+    copy.remove()
+print(json.dumps([o.status for o in (plain, same, wrong, broken, endless, again)]))
+"""
+
+
+@pytest.mark.long
+def test_a_trial_tells_the_mutants_that_tests_notice_from_the_others():
+    """In a process of its own, because a trial forks before slogan is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRIALS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        "survived",  # as it is
+        "survived",
+        "killed",
+        "killed",
+        "timeout",
+        "survived",  # the copy is as it was
+    ]
