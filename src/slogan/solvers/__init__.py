@@ -8,11 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from slogan.errors import OptionError
 from slogan.program import Program, Solution
 from slogan.registry import load_module, module_names
 
 AUTO = "packing"
 """What `--solver auto` stands for."""
+DISTRIBUTED = "distributed"
+"""The solver that runs where Spark counts; it is the engine's, not a file here."""
 
 
 Report = Callable[[float, float], None]
@@ -49,4 +52,9 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Solver:
     """The solver of that name."""
+    if name == DISTRIBUTED:
+        raise OptionError(
+            "the distributed solver is for sanitize alone, where Spark counts",
+            hint="leave --solver out",
+        )
     return load_module(sys.modules[__name__], AUTO if name == "auto" else name).solve

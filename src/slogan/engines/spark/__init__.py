@@ -6,9 +6,8 @@ number of rows by reason.
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Generator
+import tempfile
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,25 +18,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
-from slogan.engines import Counted, Spark, Whose
+from slogan.engines import Counted, Packed, Question, Shared, Spark, Whose
 from slogan.engines._beside import none_beside, with_numbers_of
-from slogan.engines.spark import reading, writing
+from slogan.engines.spark import packing, reading, writing
 from slogan.engines.spark.beside import known_pairs, known_users
+from slogan.engines.spark.checkpoints import Checkpoints
 from slogan.engines.spark.counting import Numbered, added_up, check, number
 from slogan.engines.spark.reading import address, rows, typed_table
+from slogan.engines.spark.room import Room
 from slogan.engines.spark.session import opened
 from slogan.engines.spark.sql import discreet, frame_of, ints, one, run
-from slogan.errors import EmptyLogError, OptionError, SloganError
+from slogan.errors import EmptyLogError
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
+from slogan.solvers import Effort
 from slogan.stages import Watcher, silent
-
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BYTES_PER_ROW = 8 * 3
-_COPIES = 4
-"""Sorting the rows of a histogram takes as much again, more than once."""
 
 
 class SparkEngine:
@@ -50,7 +47,7 @@ class SparkEngine:
         spark: Spark | None = None,
         watcher: Watcher = silent,
     ) -> None:
-        self._room = _bytes(memory_limit) if memory_limit else _memory() // 2
+        self._room = Room(memory_limit, watcher)
         self._watcher = watcher
         self._opened = opened(spark or Spark())
         self._session = self._opened.session
@@ -61,6 +58,18 @@ class SparkEngine:
         self._types: dict[str, str] = {}
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+        return self._count(log, unique_pairs=unique_pairs, stays=lambda _: False)
+
+    def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
+        def stays(numbered: Numbered) -> bool:
+            clicks, _, pairs = numbered.size
+            return forced or not self._room.fits(clicks=clicks, pairs=pairs)
+
+        return self._count(log, unique_pairs=False, stays=stays)
+
+    def _count(
+        self, log: SearchLog, *, unique_pairs: bool, stays: Callable[[Numbered], bool]
+    ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
@@ -70,10 +79,17 @@ class SparkEngine:
             self._types = writing.column_types(self._session, log)
             numbered = number(self._session, added, unique_pairs=unique_pairs)
             self._numbered = numbered
-            self._announce(numbered)
-            hist = _histogram(numbered)
+            clicks, users, pairs = numbered.size
+            stayed = None
+            if stays(numbered):
+                hist, shared = packing.NOTHING.hist, numbered.clicks_of_pairs
+                stayed = Shared(users=users, pairs=pairs, clicks=shared)
+            else:
+                self._room.announce("count", clicks=clicks, pairs=pairs)
+                hist = _histogram(numbered)
         self._result = Counted(
             hist=hist,
+            stayed=stayed,
             clicks=checked.clicks,
             users=numbered.users_of_log,
             pairs=numbered.pairs_of_log,
@@ -82,19 +98,18 @@ class SparkEngine:
         )
         return self._result
 
-    def _announce(self, numbered: Numbered) -> None:
-        """Say how much is about to come to this process, or that it would not fit."""
-        clicks, _, pairs = numbered.size
-        coming = _BYTES_PER_ROW * clicks + _BYTES_PER_ROW * pairs
-        words = f"{clicks:,} clicked pairs of users, as integers: {coming / 1e6:,.1f} MB"
-        self._watcher("count", words)
-        if _COPIES * coming > self._room:
-            raise SloganError(
-                f"the histogram does not fit this process: {words}, and as much again "
-                f"{_COPIES - 1} times to sort them, of {self._room / 1e6:,.0f} MB",
-                hint="run where there is more memory, raise --memory-limit, or take a shorter "
-                "period of logs",
-            )
+    def pack(self, asked: Question, effort: Effort) -> Packed:
+        folder = asked.folder or Path(tempfile.mkdtemp(prefix="slogan-"))
+        kept = Checkpoints(self._session, folder)
+        done = False
+        try:
+            with _solving():
+                found = packing.pack(self._session, self._numbers, asked, effort, self._room, kept)
+            done = True
+            return found
+        finally:
+            if done or asked.folder is None:
+                kept.remove()
 
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first, mine = self._counted, self._numbers
@@ -300,6 +315,16 @@ def _comparing() -> Generator[None]:
 
 
 @contextmanager
+def _solving() -> Generator[None]:
+    with discreet(
+        "Spark did not come to the end of solving",
+        "check that the cluster is up and that every worker can write beside the release; "
+        "the same command goes on from the last checkpoint",
+    ):
+        yield
+
+
+@contextmanager
 def _writing() -> Generator[None]:
     with discreet(
         "Spark cannot write the release",
@@ -307,19 +332,6 @@ def _writing() -> Generator[None]:
         "type of its column, widen the types of the count and user columns, or make them text",
     ):
         yield
-
-
-def _bytes(limit: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", limit.strip().upper())
-    if found is None:
-        raise OptionError(
-            f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
-        )
-    return int(float(found[1]) * _UNITS[found[2]])
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 ENGINE = SparkEngine

@@ -31,7 +31,8 @@ _ADDED_UP = f"""
           FROM {{rows}})
     GROUP BY name, query, url, reason, file HAVING n > 0"""
 _HELD = """
-    SELECT query, url, count(*) AS holders FROM {added} WHERE reason IS NULL GROUP BY query, url"""
+    SELECT query, url, count(*) AS holders, sum(clicks) AS clicks
+    FROM {added} WHERE reason IS NULL GROUP BY query, url"""
 # The bytes that all texts begin with tell nothing; the next seven, as a number, keep the order.
 _COMMON = """
     SELECT size(filter(sequence(1, least(256, octet_length(low))),
@@ -101,17 +102,20 @@ class Numbered:
     users_of_log: int
     size: tuple[int, int, int]
     """Rows of clicks, users and pairs that have numbers."""
+    clicks_of_pairs: int
+    """Clicks on the pairs that have numbers."""
 
 
 def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Numbered:
     """Number pairs, queries and users from 0 in the order of their bytes."""
     held = run(session, _HELD, added=added)
     least = 1 if unique_pairs else 2
-    pairs_of_log, kept, rows = one(
+    pairs_of_log, kept, rows, clicks_of_pairs = one(
         run(
             session,
             f"""SELECT count(*), count_if(holders >= {least}),
-                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0) FROM {{held}}""",
+                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0),
+                       coalesce(sum(IF(holders >= {least}, clicks, 0)), 0) FROM {{held}}""",
             held=held,
         )
     )
@@ -139,6 +143,7 @@ def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Nu
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
         size=(rows, users.count(), kept),
+        clicks_of_pairs=clicks_of_pairs,
     )
 
 
