@@ -169,12 +169,21 @@ def test_a_killed_run_goes_on_and_ends_the_same(spark, tmp_path, monkeypatch, fe
 
 
 def test_what_another_problem_left_is_removed(spark, tmp_path, fewer_steps):
-    log, folder = small(tmp_path, seed=2), tmp_path / "kept"
-    (folder / "another").mkdir(parents=True)
-    (folder / "another" / "step-000010").mkdir()
+    log, folder, seen = small(tmp_path, seed=2), tmp_path / "kept", set()
 
-    packed(spark, log, program(counted(log).hist), folder=folder)
+    def names():
+        return {place.name for place in folder.iterdir()}
 
+    (folder / "another" / "step-000010").mkdir(parents=True)
+    asked = program(counted(log).hist)
+
+    with pytest.raises(errors.SloganError, match="other things"):
+        packed(spark, log, asked, folder=folder)
+    (folder / "slogan.checkpoints").touch()
+    packed(spark, log, asked, folder=folder, effort=Effort(report=lambda *_: seen.update(names())))
+
+    assert len(seen) == 3
+    assert "another" not in seen
     assert not folder.exists()
 
 

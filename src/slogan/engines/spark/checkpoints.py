@@ -18,6 +18,8 @@ from slogan.errors import SloganError
 
 COMMON = "fitting"
 """The frame by which problems are told apart, written before it is known which one it is."""
+_OURS = "slogan.checkpoints"
+"""A file that says whose folder it is: no other is emptied."""
 _DIGITS = 6
 
 
@@ -28,7 +30,13 @@ class Checkpoints:
         self._session, self._top, self._folder = session, folder, folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if any(folder.iterdir()) and not (folder / _OURS).exists():
+                raise SloganError(
+                    f"{folder} holds other things than checkpoints",
+                    hint="choose a folder that is empty or not there yet",
+                )
             folder.chmod(0o700)
+            (folder / _OURS).touch()
         except OSError as cause:
             raise SloganError(
                 f"cannot keep checkpoints in {folder}: {cause.strerror}",
@@ -39,7 +47,7 @@ class Checkpoints:
         """From now on those of one problem, named by a digest; others are removed."""
         self._folder = self._top / problem
         for other in self._top.iterdir():
-            if other != self._folder and not other.name.startswith(f"{COMMON}-"):
+            if other.is_dir() and other != self._folder and not other.match(f"{COMMON}-*"):
                 shutil.rmtree(other)
         self._folder.mkdir(exist_ok=True)
 
