@@ -6,7 +6,6 @@ number of rows by reason.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +21,6 @@ from slogan.engines import Counted, Packed, Question, Shared, Spark, Whose
 from slogan.engines._beside import none_beside, with_numbers_of
 from slogan.engines.spark import packing, reading, writing
 from slogan.engines.spark.beside import known_pairs, known_users
-from slogan.engines.spark.checkpoints import Checkpoints
 from slogan.engines.spark.counting import Numbered, added_up, check, number
 from slogan.engines.spark.reading import address, rows, typed_table
 from slogan.engines.spark.room import Room
@@ -99,17 +97,7 @@ class SparkEngine:
         return self._result
 
     def pack(self, asked: Question, effort: Effort) -> Packed:
-        folder = asked.folder or Path(tempfile.mkdtemp(prefix="slogan-"))
-        kept = Checkpoints(self._session, folder)
-        done = False
-        try:
-            with _solving():
-                found = packing.pack(self._session, self._numbers, asked, effort, self._room, kept)
-            done = True
-            return found
-        finally:
-            if done or asked.folder is None:
-                kept.remove()
+        return packing.pack(self._session, self._numbers, asked, effort, self._room)
 
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first, mine = self._counted, self._numbers
@@ -311,16 +299,6 @@ def _nothing() -> None:
 @contextmanager
 def _comparing() -> Generator[None]:
     with discreet("Spark lost what it had counted", "check that the cluster is up; try again"):
-        yield
-
-
-@contextmanager
-def _solving() -> Generator[None]:
-    with discreet(
-        "Spark did not come to the end of solving",
-        "check that the cluster is up and that every worker can write beside the release; "
-        "the same command goes on from the last checkpoint",
-    ):
         yield
 
 

@@ -7,9 +7,11 @@ the search of the solver `packing` where there is room for what is in play.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +23,7 @@ from slogan.engines.spark.checkpoints import COMMON, Checkpoints
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.pruning import charges, cheapest, fitting
 from slogan.engines.spark.room import Room
-from slogan.engines.spark.sql import ints, one, run
+from slogan.engines.spark.sql import discreet, ints, one, run
 from slogan.histogram import PairHistogram, Remainder
 from slogan.program import gap
 from slogan.solvers import Effort
@@ -41,6 +43,28 @@ _SHARE_OF_STEPS = 0.5
 
 
 def pack(
+    session: SparkSession, numbered: Numbered, asked: Question, effort: Effort, room: Room
+) -> Packed:
+    """Solve a packing problem, or as much of it as does not fit this process.
+
+    Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
+    """
+    kept = Checkpoints(session, asked.folder or Path(tempfile.mkdtemp(prefix="slogan-")))
+    found = None
+    try:
+        with discreet(
+            "Spark did not come to the end of solving",
+            "check that the cluster is up and that every worker can write beside the release; "
+            "the same command goes on from the last checkpoint",
+        ):
+            found = _packed(session, numbered, asked, effort, room, kept)
+    finally:
+        if found or asked.folder is None:
+            kept.remove()
+    return found
+
+
+def _packed(
     session: SparkSession,
     numbered: Numbered,
     asked: Question,
@@ -48,7 +72,6 @@ def pack(
     room: Room,
     kept: Checkpoints,
 ) -> Packed:
-    """Solve a packing problem, or as much of it as does not fit this process."""
     fits = kept.save(COMMON, 0, fitting(numbered.clicks, asked))
     rows, pairs, clicks = one(
         run(

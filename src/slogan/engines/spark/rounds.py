@@ -1,9 +1,9 @@
 """Whole counts in Spark: in each round every line says yes to what it can pay, in one order.
 
-Pairs are wanted in the order of what they cost at the prices of the relaxation; those that it
-releases come first. A line grants the longest beginning of that order which it can pay. A pair gets
-the clicks that all its lines grant. The first of all pairs that still fit is granted everywhere, so
-every round comes closer to the end. Costs are integers, so no order of additions changes a count.
+Pairs are wanted in the order of what they cost at the prices of the relaxation, each as often as it
+fits. A line grants the longest beginning of that order which it can pay. A pair gets the clicks
+that all its lines grant. The first of all pairs that still fit is granted everywhere, so every
+round comes closer to the end. Costs are integers, so no order of additions changes a count.
 """
 
 from __future__ import annotations
@@ -12,34 +12,28 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slogan.engines.spark.pruning import summed
 from slogan.engines.spark.sql import one, run
-from slogan.engines.spark.steps import COUNT, PRICE
+from slogan.engines.spark.steps import PRICE
 
 _LIMIT = 2**40
 _FORGIVEN = 256
 """Forgives the rounding of ties such as 2·log 1.5 = log 2.25; the gate decides them."""
-_NEARLY = 1e-6
-"""A fractional count so close below an integer is that integer."""
-_ENTRY = ("line", "pair", "cost", "upper", "place")
+_ENTRY = ("line", "pair", "cost", "upper", "price")
 _ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 _SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def begun(relaxed: DataFrame) -> DataFrame:
-    """The fractional counts, scaled down until every line holds and rounded down."""
-    load = summed(f"share * {COUNT}", by="line")
-    count = f"{COUNT} / greatest(1D, max(load) OVER (PARTITION BY pair))"
-    price = summed(f"share * {PRICE}", by="pair")
-    return (
-        relaxed.selectExpr("*", f"{load} AS load")
-        .selectExpr(
-            "line",
-            "pair",
-            f"greatest(1L, CAST(rint(share * {_LIMIT}D) AS BIGINT)) AS cost",
-            "upper",
-            f"{price} - least(1D, {COUNT}) / 2 AS place",
-            f"floor({count} + {_NEARLY}D) AS granted",
-        )
-        .selectExpr(*_ENTRY, "granted AS x", "granted", f"{_LIMIT}L AS slack", "true AS open")
+    """Nothing is released, and all of every limit is there."""
+    return relaxed.selectExpr(
+        "line",
+        "pair",
+        f"greatest(1L, CAST(rint(share * {_LIMIT}D) AS BIGINT)) AS cost",
+        "upper",
+        f"{summed(f'share * {PRICE}', by='pair')} AS price",
+        "0L AS x",
+        "0L AS granted",
+        f"{_LIMIT}L AS slack",
+        "true AS open",
     )
 
 
@@ -48,7 +42,7 @@ def next_round(state: DataFrame) -> DataFrame:
 
     A pair is closed when some line cannot pay for a click of it: slack only shrinks.
     """
-    window = "OVER (PARTITION BY line ORDER BY place, pair {})"
+    window = "OVER (PARTITION BY line ORDER BY price, pair {})"
     paid = state.selectExpr(
         *_ENTRY, "x", "open", f"slack - sum(cost * granted) {window.format(_ALL)} AS slack"
     )
