@@ -23,7 +23,7 @@ from slogan.dp.statistics import Spending, measure, spread
 from slogan.histogram import PairHistogram
 from slogan.objectives.output_size import OutputSize
 from slogan.privacy import PrivacyBudget, exact
-from slogan.randomness import SystemRandomness
+from slogan.randomness import Randomness, randomness
 from slogan.report.measures.association import CoOccurrence, hit_rate
 from slogan.sampling import Output
 from slogan.stages import Stages
@@ -35,11 +35,11 @@ _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 _NOTHING = Output(user=_NO_ROWS, pair=_NO_ROWS, count=_NO_ROWS)
 
 
-def answer(log: Log, top: Ints, asked: Asked, runs: int) -> Record:
+def answer(log: Log, top: Ints, asked: Asked, runs: int, *, seed: int | None = None) -> Record:
     """Make so many synthetic logs; the means of what they are worth."""
     start, kinds, worth = time.perf_counter(), [], []
     for _ in range(runs):
-        kind, coverage, output = _synthesized(log, asked)
+        kind, coverage, output = _synthesized(log, asked, randomness(seed))
         kinds.append(kind)
         worth.append(_worth(log.hist, top, coverage, output))
     means = {name: float(np.mean([one[name] for one in worth])) for name in worth[0]}
@@ -56,9 +56,9 @@ def hits_of_the_log(hist: PairHistogram) -> float:
     return hit_rate(hist, CoOccurrence.learn(hist), same_users=True).share or 0.0
 
 
-def _synthesized(log: Log, asked: Asked) -> tuple[str, float, Output]:
+def _synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[str, float, Output]:
     """As `slogan synthesize` does, from a log that is counted already."""
-    budget, rng = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta), SystemRandomness()
+    budget = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta)
     spending, hist = spread(budget, association=True), log.hist
     selected = selection.load(asked.selector)(hist, _for_selection(spending, asked), rng)
     if not len(selected.pairs):

@@ -51,7 +51,7 @@ def main(argv: list[str]) -> None:
         folder = options.logs or Path(private)
         folder.mkdir(parents=True, exist_ok=True)
         for users in options.users:
-            log = _log(folder, users)
+            log = made_log(folder, users)
             for objective in options.objectives:
                 # The baseline runs beside each run: what else the machine does changes with time.
                 plain = _group_by(log)
@@ -74,7 +74,7 @@ def _options(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench scale", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave the largest log out")
     parser.add_argument("--logs", type=Path, help="where logs are kept for the next time")
-    parser.add_argument("--users", type=_integers, help="such as 2500,65000")
+    parser.add_argument("--users", type=integers, help="such as 2500,65000")
     parser.add_argument("--objectives", type=_words, default=OBJECTIVES)
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for the solver")
     options = parser.parse_args(argv)
@@ -82,7 +82,8 @@ def _options(argv: list[str]) -> argparse.Namespace:
     return options
 
 
-def _integers(text: str) -> tuple[int, ...]:
+def integers(text: str) -> tuple[int, ...]:
+    """Numbers between commas."""
     return tuple(int(word) for word in text.split(","))
 
 
@@ -90,7 +91,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in text.split(",") if word)
 
 
-def _log(folder: Path, users: int) -> Path:
+def made_log(folder: Path, users: int) -> Path:
+    """The log of that size, made if it is not there."""
     log = folder / f"clicks-{users}-{CLICKS_PER_USER}.parquet"
     if not log.exists():
         print(f"generating {log.name}", file=sys.stderr, flush=True)

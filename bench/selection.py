@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
-import slogan
-from bench import end_to_end
+from bench import end_to_end, fingerprint
 from bench.machine import line
 from bench.selection_tables import WHOLE_EPSILON, Asked, markdown
 from bench.shapes import SHAPES, Log
@@ -35,10 +32,12 @@ TOP = 1_000
 _MANY_ROWS = 500_000
 _RUNS_OF_MANY, _RUNS = 2, 10
 _LOGS_OF_MANY, _LOGS = 1, 3
-_HERE = Path(__file__).parent
-_DP = Path(slogan.__file__).parent / "dp"
-_STAGES = ("association", "counts", "coverage", "grouping", "mixture", "sizes", "statistics")
-_STAGES += ("sums", "synthesis")
+_AS_POOLED = ("fitted", "end_to_end_key")
+"""Inside a synthetic log fitted is pooled, whose record says it all."""
+_FINGERPRINTS = {
+    "key": fingerprint.of_selection,
+    "end_to_end_key": fingerprint.of_synthetic_logs,
+}
 
 
 def main(argv: list[str]) -> None:
@@ -49,8 +48,7 @@ def main(argv: list[str]) -> None:
         for shape in options.shapes:
             for users in options.sizes:
                 _ask_all(store, shape, users, options)
-    known = selectors_code(), end_to_end_code()
-    store.print_and_keep(f"{markdown(store.records, *known)}\n\n{line(store.machine)}")
+    store.print_and_keep(f"{markdown(store.records, _current)}\n\n{line(store.machine)}")
 
 
 def _options(argv: list[str]) -> argparse.Namespace:
@@ -82,19 +80,19 @@ def _ask_all(store: Store, shape: str, users: int, options: argparse.Namespace) 
         for delta in options.deltas
         for name in options.selectors
     ]
-    codes = {"key": selectors_code(), "end_to_end_key": end_to_end_code()}
     missing = [
         (question, half)
         for question in asked
-        for half, code in codes.items()
-        if store.records.get(getattr(question, half), {}).get("code") != code
+        for half in _FINGERPRINTS
+        if (question.selector, half) != _AS_POOLED
+        and not _current(question, half, store.records.get(getattr(question, half)))
     ]
     if not missing:
         return
     halves = _halves(SHAPES[shape](users, 0), options)
     for question, half in missing:
         key, record = getattr(question, half), halves[half](question)
-        store.keep(key, {**record, "code": codes[half]})
+        store.keep(key, {**record, "code": _FINGERPRINTS[half](question.selector)})
         print(key, record["pairs"], f"{record['seconds']:.2f} s", file=sys.stderr, flush=True)
 
 
@@ -138,20 +136,6 @@ def _budget(asked: Asked) -> SelectionBudget:
     return SelectionBudget(mu_squared=mu_squared, delta=Fraction(delta, 2))
 
 
-def selectors_code() -> str:
-    """A digest of the selectors and the shapes: records of another code are asked again."""
-    return _digest(*sorted((_DP / "selection").glob("*.py")), _HERE / "shapes.py")
-
-
-def end_to_end_code() -> str:
-    """A digest of all that makes a synthetic log and measures it."""
-    stages = [_DP / f"{name}.py" for name in _STAGES]
-    measures = [_HERE / "end_to_end.py", _DP.parent / "report" / "measures" / "association.py"]
-    return _digest(*stages, *measures, salt=selectors_code())
-
-
-def _digest(*files: Path, salt: str = "") -> str:
-    digest = hashlib.sha256(salt.encode())
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
+def _current(asked: Asked, half: str, record: Record | None) -> bool:
+    """Whether there is a record, of what the code does now."""
+    return record is not None and record["code"] == _FINGERPRINTS[half](asked.selector)

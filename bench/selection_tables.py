@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ WHOLE_EPSILON = (PURE, "fitted")
 """Selectors that do best with the whole of ε, if nothing else is computed from the log."""
 
 _LEGEND = """Logs of `bench/shapes.py`; noise of the operating system; means of several runs.
-A `†` was measured with an earlier version of the code."""
+A `†` was measured with an earlier version of the selector or of a stage after it."""
 
 _ALONE = """Each selector has the whole of (ε, δ), and the account of what it spent is checked.
 A cell is the pairs released and, in brackets, the recall of the 1,000 pairs with most users.
@@ -54,7 +55,11 @@ class Asked:
         return f"{self.key} | end to end"
 
 
-def markdown(records: dict[str, Record], code: str, end_to_end_code: str) -> str:
+Current = Callable[[Asked, str, Record], bool]
+"""Whether a record, by its question and the name of its key, is of what the code does now."""
+
+
+def markdown(records: dict[str, Record], current: Current) -> str:
     """Every shape that has records, selection alone and then end to end."""
     asked = sorted({_asked(key) for key in records}, key=_place)
     alone = [one for one in asked if one.key in records]
@@ -65,14 +70,14 @@ def markdown(records: dict[str, Record], code: str, end_to_end_code: str) -> str
     heads = ["users", "ε", "δ", *selectors, "× weighted", "× peer", "× pure", "seconds"]
     for shape in dict.fromkeys(one.shape for one in alone):
         rows = dict.fromkeys(replace(one, selector="") for one in alone if one.shape == shape)
-        table = [_cells(records, row, selectors, code) for row in rows]
+        table = [_cells(records, row, selectors, current) for row in rows]
         parts.append(f"### {shape}\n\n{_table(heads, table)}")
     parts += ["## End to end", _END_TO_END]
     heads = ["users", "ε", "δ", "selector", "pairs", "recall", "distance", "coverage", "hit@10"]
     heads += ["association", "seconds"]
     for shape in dict.fromkeys(one.shape for one in whole):
         rows = [one for one in whole if one.shape == shape]
-        table = [_end_to_end(one, records[one.end_to_end_key], end_to_end_code) for one in rows]
+        table = [_end_to_end(one, records[one.end_to_end_key], current) for one in rows]
         parts.append(f"### {shape}, end to end\n\n{_table(heads, table)}")
     return "\n\n".join(parts)
 
@@ -93,9 +98,11 @@ def _table(heads: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [heads, ["---"] * len(heads), *rows])
 
 
-def _cells(records: dict[str, Record], row: Asked, selectors: list[str], code: str) -> list[str]:
-    keys = {name: replace(row, selector=name).key for name in selectors}
-    found = {name: records[key] for name, key in keys.items() if key in records}
+def _cells(
+    records: dict[str, Record], row: Asked, selectors: list[str], current: Current
+) -> list[str]:
+    asked = {name: replace(row, selector=name) for name in selectors}
+    found = {name: records[one.key] for name, one in asked.items() if one.key in records}
     mean = {name: float(np.mean(record["pairs"])) for name, record in found.items()}
     peers = [n for name, n in mean.items() if name not in (OURS, *WHOLE_EPSILON)]
     compared = (mean.get(BASE), max(peers, default=None), mean.get(PURE))
@@ -104,21 +111,21 @@ def _cells(records: dict[str, Record], row: Asked, selectors: list[str], code: s
         f"{row.users:,}",
         row.epsilon,
         row.delta,
-        *(_cell(found.get(name), code) for name in selectors),
+        *(_cell(one, found.get(name), current) for name, one in asked.items()),
         *(_ratio(mean.get(OURS), other) for other in compared),
         seconds,
     ]
 
 
-def _cell(record: Record | None, code: str) -> str:
+def _cell(asked: Asked, record: Record | None, current: Current) -> str:
     if record is None:
         return ""
-    old = "" if record["code"] == code else " †"
+    old = "" if current(asked, "key", record) else " †"
     return f"{np.mean(record['pairs']):.1f} ({record['recall']:.3f}){old}"
 
 
-def _end_to_end(asked: Asked, record: Record, code: str) -> list[str]:
-    old = "" if record["code"] == code else " †"
+def _end_to_end(asked: Asked, record: Record, current: Current) -> list[str]:
+    old = "" if current(asked, "end_to_end_key", record) else " †"
     return [
         f"{asked.users:,}",
         asked.epsilon,
