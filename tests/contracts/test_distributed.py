@@ -20,7 +20,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 EFFORT = Effort(time_limit=600)
-PACKED = [name for name in objectives.names() if name != "frequent_pairs"]
+PACKED = [
+    pytest.param(name, marks=[] if name == "query_diversity" else [pytest.mark.long])
+    for name in objectives.names()
+    if name != "frequent_pairs"
+]
 
 
 class Killed(BaseException):
@@ -39,31 +43,42 @@ def program(hist, objective="output_size", budget=BUDGET):
     return objectives.load(objective)().program(privacy_constraints(hist, budget), largest=None)
 
 
-def small(folder, seed):
+def question(asked, folder=None):
+    return Question(
+        limit=asked.constraints.limit,
+        most=asked.most,
+        one_of_query=asked.at_most_one is not None,
+        forced=True,
+        folder=folder,
+    )
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
     """A log of 24 users that is hard for its size: many pairs of few holders each."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     rows = {(int(u), int(p)) for u, p in rng.integers(0, (24, 40), size=(140, 2))}
     lines = [f"{u}\tq{p // 3}\tw{p}\t{1 + (u * p) % 3}" for u, p in sorted(rows)]
-    file = folder / f"small{seed}.tsv"
+    file = tmp_path_factory.mktemp("small") / "clicks.tsv"
     file.write_text("\n".join(["user\tquery\turl\tcount", *lines, ""]))
     return file
 
 
-def packed(spark, log, asked, *, folder=None, effort=EFFORT):
-    """What Spark says to a program, all of it solved there."""
-    host = engines.start(spark, read(log))
-    try:
-        host.count_in_place(read(log), forced=True)
-        question = Question(
-            limit=asked.constraints.limit,
-            most=asked.most,
-            one_of_query=asked.at_most_one is not None,
-            forced=True,
-            folder=folder,
-        )
-        return host.pack(question, effort)
-    finally:
-        host.close()
+@pytest.fixture(scope="module")
+def host(spark, small):
+    """Spark, which has counted the small log and kept what it counted."""
+    host = engines.start(spark, read(small))
+    told = host.count_in_place(read(small), forced=True)
+    assert told.hist.pairs == 0
+    assert told.shared.clicks == counted(small).hist.clicks
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    monkeypatch.setattr("slogan.engines.spark.packing.STEPS_AT_ONCE", 3)
+    monkeypatch.setattr("slogan.engines.spark.packing._MOST_STEPS", 18)
 
 
 @pytest.fixture
@@ -71,20 +86,6 @@ def crowded(monkeypatch):
     """No room for the pairs in play, so that whole counts come from rounds."""
     answers = iter([False])
     monkeypatch.setattr("slogan.engines.spark.room.Room.fits", lambda *_, **__: next(answers, True))
-
-
-@pytest.fixture
-def fewer_steps(monkeypatch):
-    monkeypatch.setattr("slogan.engines.spark.packing.STEPS_AT_ONCE", 5)
-
-
-def assert_close_to_the_relaxation(asked, trace):
-    relaxed = Relaxation(packing(asked))
-    relaxed.solve(lambda: False)
-    _, value, bound = trace[-1]
-
-    assert 0.97 * relaxed.bound <= bound <= 1.03 * relaxed.bound
-    assert 0.97 * relaxed.bound <= value <= bound
 
 
 def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
@@ -96,6 +97,7 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
         solver="distributed",
         engine=spark,
         time_limit=240,
+        gap=0.1,
         checkpoints=tmp_path / "kept",
         watcher=lambda *words: said.append(words),
     )
@@ -103,39 +105,38 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
     drawn = release.drawn()
     release.close()
     whole = counted(log)
+    asked = program(whole.hist)
+    relaxed = Relaxation(packing(asked))
+    relaxed.solve(lambda: False)
+    best = load("packing")(asked, Effort(time_limit=10))
+    _, value, bound = summary["convergence"][-1]
 
     assert slogan.verify(log, tmp_path / "out").ok
-    assert_close_to_the_relaxation(program(whole.hist), summary["convergence"])
+    assert 0.97 * relaxed.bound <= value <= bound <= 1.03 * relaxed.bound
+    assert 0.9 * best.x.sum() <= release.value <= best.bound <= release.bound <= bound
     assert summary["solver"] == "distributed"
     assert summary["shared"]["clicks"] == whole.hist.clicks
     assert summary["shared"]["users"] == whole.hist.users
     assert sum(drawn["clicks_by_fate"].values()) == whole.clicks
     assert sum(drawn["budget_use"]) == whole.hist.users
-    best = load("packing")(program(whole.hist), Effort(time_limit=10))
-    assert 0.97 * best.x.sum() <= release.value <= best.bound <= release.bound
     assert any("gap" in note for stage, note in said if stage == "solve")
     assert any("MB" in note for stage, note in said if stage == "solve")
     assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("objective", PACKED)
-def test_rounds_obey_the_program_and_the_bound_holds(
-    spark, tmp_path, crowded, fewer_steps, objective
-):
-    log = small(tmp_path, seed=len(objective))
-    asked = program(counted(log).hist, objective)
-    found = packed(spark, log, asked)
+def test_rounds_fill_the_program_and_the_bound_holds(host, small, crowded, few_steps, objective):
+    asked = program(counted(small).hist, objective)
+    found = host.pack(question(asked), EFFORT)
     best = load("exact")(asked, EFFORT)
     counts = np.zeros(asked.pairs, dtype=np.int64)
     counts[found.left.pairs] = found.x
 
     assert best.status == "optimal"
-    assert found.bound >= best.bound - 1e-6
+    assert found.bound >= best.bound
     assert (plan(counts, asked.constraints).counts == counts).all()
     assert (counts <= asked.upper).all()
-    if asked.at_most_one is not None:
-        assert len(set(asked.at_most_one[counts > 0])) == counts.sum()
-    assert 0.5 * best.bound <= counts.sum() <= best.bound + 1e-6
+    assert counts.sum() <= best.bound
     for pair in np.flatnonzero(counts < asked.upper):  # nothing more fits
         more = counts.copy()
         more[pair] += 1
@@ -143,48 +144,53 @@ def test_rounds_obey_the_program_and_the_bound_holds(
             counts[asked.at_most_one == asked.at_most_one[pair]].any()
         )
         assert taken or not asked.constraints.allows(more)
+    if asked.at_most_one is not None:
+        assert len(set(asked.at_most_one[counts > 0])) == counts.sum()
 
 
-def test_a_killed_run_goes_on_and_ends_the_same(spark, tmp_path, monkeypatch, fewer_steps):
-    monkeypatch.setattr("slogan.engines.spark.packing._NEAR", 1e-3)
-    log, folder = small(tmp_path, seed=1), tmp_path / "kept"
-    asked, reports = program(counted(log).hist), []
+def test_a_killed_run_goes_on_and_ends_the_same(host, small, tmp_path, few_steps):
+    folder, asked, reports = tmp_path / "kept", program(counted(small).hist), []
 
     def kill(value, bound):
         reports.append((value, bound))
         if len(reports) == 2:
             raise Killed
 
-    whole = packed(spark, log, asked)
-    with pytest.raises(Killed):
-        packed(spark, log, asked, folder=folder, effort=Effort(time_limit=600, report=kill))
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    after, reports[2:] = packed(spark, log, asked, folder=folder), []
+    def look(value, bound):
+        assert not (folder / "another").exists()
+        reports.append((value, bound))
 
-    assert [entry[1:] for entry in whole.trace[:2]] == reports
+    whole = host.pack(question(asked), EFFORT)
+    with pytest.raises(Killed):
+        host.pack(question(asked, folder), Effort(time_limit=600, report=kill))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (folder / "another" / "step-000010").mkdir(parents=True)  # what another problem left
+    after = host.pack(question(asked, folder), Effort(time_limit=600, report=look))
+
+    assert len(whole.trace) == 3
     assert after.trace == whole.trace
-    assert len(whole.trace) > 2
+    assert reports == [(value, bound) for _, value, bound in whole.trace]
     assert after.left.hist.digest() == whole.left.hist.digest()
     assert not folder.exists()
 
 
-def test_what_another_problem_left_is_removed(spark, tmp_path, fewer_steps):
-    log, folder, seen = small(tmp_path, seed=2), tmp_path / "kept", set()
-
-    def names():
-        return {place.name for place in folder.iterdir()}
-
-    (folder / "another" / "step-000010").mkdir(parents=True)
-    asked = program(counted(log).hist)
+def test_a_folder_of_others_is_not_emptied(host, small, tmp_path):
+    (tmp_path / "mine").touch()
 
     with pytest.raises(errors.SloganError, match="other things"):
-        packed(spark, log, asked, folder=folder)
-    (folder / "slogan.checkpoints").touch()
-    packed(spark, log, asked, folder=folder, effort=Effort(report=lambda *_: seen.update(names())))
+        host.pack(question(program(counted(small).hist), tmp_path), EFFORT)
+    assert (tmp_path / "mine").exists()
 
-    assert len(seen) == 3
-    assert "another" not in seen
-    assert not folder.exists()
+
+def test_if_nothing_fits_the_cheapest_pair_is_told(host, small):
+    mean = slogan.PrivacyBudget(epsilon="0.001", delta="0.001")
+    asked = program(counted(small).hist, budget=mean)
+    found = host.pack(question(asked), EFFORT)
+
+    cheapest = asked.constraints.cost_of_rows(asked.constraints.dearest).min()
+    assert found.left.hist.pairs == 0
+    assert found.cheapest == pytest.approx(float(cheapest))
+    assert found.too_dear == counted(small).hist.clicks
 
 
 def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
@@ -205,7 +211,7 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
     assert other.value == one.value
     assert other.bound == one.bound
     assert other.counted.shared.clicks == one.counted.hist.clicks
-    assert other.output.pair.max() > other.counted.hist.pairs  # numbers of the engine
+    assert other.output.pair.max() >= other.counted.hist.pairs  # numbers of the engine
 
 
 @pytest.mark.parametrize(
@@ -216,20 +222,6 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
         ({"counts": slogan.Laplace(bound="1", epsilon="1")}, "of the kind laplace"),
     ],
 )
-def test_what_is_not_distributed_is_refused(spark, tmp_path, options, words):
-    log = small(tmp_path, seed=0)
-
+def test_what_is_not_distributed_is_refused(spark, small, options, words):
     with pytest.raises(errors.OptionError, match=words):
-        slogan.sanitize(log, BUDGET, solver="distributed", **{"engine": spark, **options})
-
-
-def test_nothing_that_fits_is_said_with_the_number(spark, tmp_path):
-    log = small(tmp_path, seed=0)
-    mean = slogan.PrivacyBudget(epsilon="0.001", delta="0.001")
-
-    with pytest.raises(errors.EmptyPlanError) as raised:
-        slogan.sanitize(log, mean, solver="distributed", engine=spark)
-    hist = counted(log).hist
-    constraints = privacy_constraints(hist, mean)
-    cheapest = constraints.cost_of_rows(constraints.dearest).min()
-    assert raised.value.cheapest == pytest.approx(float(cheapest))
+        slogan.sanitize(small, BUDGET, solver="distributed", **{"engine": spark, **options})
