@@ -133,15 +133,13 @@ class _Work:
         free = self._free(begun[1])
         (given,) = one(run(self.session, "SELECT coalesce(sum(x), 0) FROM {free}", free=free))
         place, bound, trace = self._relaxed(*begun, given, effort)
-        wanted = self._with_free(
-            steps.in_play(self.session, place, dearest=WORTH_TRYING).selectExpr("pair", "0L AS x"),
-            free,
-        )
+        wanted = steps.in_play(self.session, place, dearest=WORTH_TRYING)
+        wanted = self.kept.save("wanted", 0, wanted.union(free.select("pair")))
         if self.room.fits(**self._size_of(wanted)):
             return self.handed_over(wanted), None, bound, trace
         state = self._whole(place, lambda value: effort.report(value + given, bound))
         whole = rounds.released(self.session, state)
-        chosen = self.kept.save("chosen", 0, self._with_free(whole, free))
+        chosen = self.kept.save("chosen", 0, whole.union(free.select("pair", "x")))
         left = self.handed_over(chosen)
         pair, x = ints(chosen)
         return left, x[np.argsort(pair)], bound, trace
@@ -159,9 +157,6 @@ class _Work:
                 place=place,
             ),
         )
-
-    def _with_free(self, pairs: DataFrame, free: DataFrame) -> DataFrame:
-        return pairs.union(free.select("pair", "x"))
 
     def _relaxed(
         self, number: int, place: DataFrame, given: int, effort: Effort

@@ -19,6 +19,8 @@ _BEYOND = 1.5
 """How far to go in the direction of a step; 1 is the plain method, and 2 need not converge."""
 _ROUND_UP = 1 + 1e-9
 """Covers the rounding of the bound, a sum of products in floating point, many times over."""
+_PARTS = 2**20
+"""Clicks are summed in such parts of one, as integers."""
 _ENTRY = ("line", "pair", "share", "upper")
 COUNT = "least(upper, greatest(0D, x))"
 PRICE = "greatest(0D, y)"
@@ -70,12 +72,14 @@ def reached(session: SparkSession, place: DataFrame) -> Reached:
     )
     (found,) = run(
         session,
-        f"""SELECT coalesce(sum(value), 0D), coalesce(sum(paid) / {SCALE}D + sum(unpaid), 0D) FROM (
-                SELECT max(x) / greatest(1D, max(load)) AS value,
-                       sum(CAST(ceil(y / entries * {SCALE}D) AS BIGINT)) AS paid,
-                       sum(CAST(floor(share * y * {SCALE}D) AS BIGINT)) / {SCALE}D AS price,
-                       max(upper) * greatest(0D, 1 - price) AS unpaid
-                FROM {{loaded}} GROUP BY pair)""",
+        f"""SELECT coalesce(sum(CAST(floor(value * {_PARTS}D) AS BIGINT)), 0) / {_PARTS}D,
+                   coalesce(sum(paid), 0) / {SCALE}D
+                       + coalesce(sum(CAST(ceil(unpaid * {_PARTS}D) AS BIGINT)), 0) / {_PARTS}D
+            FROM (SELECT max(x) / greatest(1D, max(load)) AS value,
+                         sum(CAST(ceil(y / entries * {SCALE}D) AS BIGINT)) AS paid,
+                         sum(CAST(floor(share * y * {SCALE}D) AS BIGINT)) / {SCALE}D AS price,
+                         max(upper) * greatest(0D, 1 - price) AS unpaid
+                  FROM {{loaded}} GROUP BY pair)""",
         loaded=loaded,
     ).collect()
     return Reached(value=float(found[0]), bound=float(found[1]) * _ROUND_UP)
