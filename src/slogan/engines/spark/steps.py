@@ -73,7 +73,7 @@ def reached(session: SparkSession, place: DataFrame) -> Reached:
     (found,) = run(
         session,
         f"""SELECT coalesce(sum(CAST(floor(value * {_PARTS}D) AS BIGINT)), 0) / {_PARTS}D,
-                   coalesce(sum(paid), 0) / {SCALE}D
+                   coalesce(sum(CAST(paid AS DECIMAL(28))), 0) / {SCALE}D
                        + coalesce(sum(CAST(ceil(unpaid * {_PARTS}D) AS BIGINT)), 0) / {_PARTS}D
             FROM (SELECT max(x) / greatest(1D, max(load)) AS value,
                          sum(CAST(ceil(y / entries * {SCALE}D) AS BIGINT)) AS paid,
