@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from slogan.histogram import PairHistogram
+from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 
 
@@ -37,6 +38,20 @@ def histograms(draw, *, users=(1, 6), pairs=(1, 6), clicks=9):
 def shared_histograms(**sizes):
     """Logs after preprocessing, with at least one shared pair."""
     return histograms(**sizes).map(lambda h: h.without_unique_pairs()).filter(lambda h: h.pairs > 0)
+
+
+@st.composite
+def starts(draw, program):
+    """Counts that a program allows."""
+    if program.targets is not None:
+        return program.targets.start
+    tried = draw(st.lists(st.integers(0, 6), min_size=program.pairs, max_size=program.pairs))
+    counts = np.minimum(np.array(tried, dtype=np.int64), program.upper)
+    if program.at_most_one is not None:
+        shown = np.flatnonzero(counts)
+        first = shown[np.unique(program.at_most_one[shown], return_index=True)[1]]
+        counts[np.setdiff1d(shown, first)] = 0
+    return plan(counts, program.constraints).counts
 
 
 budgets = st.builds(

@@ -11,7 +11,7 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays privacy modes randomness registry stages publishing
+    errors arrays isotonic privacy modes randomness registry stages publishing
     histogram constraints program plan objectives solvers sampling dp laplace planning
     climbing outside
     detection searchlog rows pseudonyms engines

@@ -112,7 +112,8 @@ class _Asked:
         return known.plan, known.bound
 
     def _solved(self, program: Program, before: Step | None) -> Step:
-        answer = solvers.load(self.solver)(program, self.effort)
+        start = None if before is None else before.plan.counts
+        answer = solvers.load(self.solver)(program, replace(self.effort, start=start))
         found = plan(answer.x, program.constraints)
         carried = before is not None and not _better(program, found, before.plan)
         if before is not None and carried:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from slogan.dp.kinds import Kinds
 from slogan.dp.statistics import spread
 from slogan.engines import Counted, Engine
 from slogan.errors import TooFewUsersError
+from slogan.isotonic import isotonic
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget, exact
 from slogan.randomness import SeededRandomness
@@ -37,14 +38,15 @@ class DryRuns:
     stages: Stages
 
     def over(self, budgets: list[PrivacyBudget]) -> tuple[SynthesizedPoint, ...]:
-        """A point for every budget."""
+        """A point for every budget, none below that of a smaller one."""
         points: list[SynthesizedPoint] = []
         watched = self.stages.watcher
         for n, budget in enumerate(budgets):
             done = f"{n} of {len(budgets)} budgets"
             self.stages.watcher = lambda stage, note, done=done: watched(stage, f"{done} {note}")
             points.append(self.under(budget))
-        return tuple(points)
+        rising = isotonic([(p.epsilon, p.delta) for p in points], [p.average for p in points])
+        return tuple(replace(p, value=value) for p, value in zip(points, rising, strict=True))
 
     def under(self, budget: PrivacyBudget) -> SynthesizedPoint:
         """Average over runs. Every budget meets the same seeds, so that points compare."""
@@ -54,6 +56,7 @@ class DryRuns:
             epsilon=budget.epsilon_value,
             delta=budget.delta_value,
             value=fmean(pairs),
+            average=fmean(pairs),
             pairs_least=min(pairs),
             pairs_most=max(pairs),
             clicks=fmean(one.clicks for one in found),
@@ -101,7 +104,9 @@ class SynthesizedPoint:
     epsilon: float
     delta: float
     value: float
-    """Different released pairs."""
+    """Different released pairs: of all values that never fall as a budget grows, the nearest."""
+    average: float
+    """Different released pairs, as the dry runs of this budget alone had them."""
     pairs_least: int
     pairs_most: int
     clicks: float

@@ -22,7 +22,7 @@ from slogan.pipeline import check_shared
 from slogan.privacy import Number, PrivacyBudget
 from slogan.report.charts.frontier import Line, frontier_chart
 from slogan.report.charts.svg import Chart
-from slogan.report.frontier import CURATOR_ONLY, FrontierPage
+from slogan.report.frontier import CURATOR_ONLY, MONOTONE, FrontierPage
 from slogan.report.html import frontier_page, picture
 from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
@@ -125,6 +125,8 @@ class Frontier:
     def _facts(self) -> list[str]:
         said = ", ".join(f"{number:,} {name}" for name, number in self.log.items())
         facts = [f"The log: {said}.", f"A pair is frequent from {self.min_support} of clicks on."]
+        if self.mode == "synthesize":
+            facts.append(MONOTONE)
         if self.output_size is not None:
             facts.append(f"At every budget {self.output_size:,} clicks are asked for.")
         return facts

@@ -89,6 +89,16 @@ class Program:
         )
         return asked, left
 
+    def allows(self, counts: Ints) -> bool:
+        """Whether the counts answer the question at all, decided exactly."""
+        if self.targets is not None and int(counts.sum()) != self.targets.output_size:
+            return False
+        if self.at_most_one is not None:
+            labels = np.repeat(self.at_most_one, np.clip(counts, 0, 2))
+            if len(np.unique(labels)) < len(labels):
+                return False
+        return bool((counts <= self.upper).all()) and self.constraints.allows(counts)
+
     def value(self, counts: Ints) -> float:
         """The objective, in its own unit, of counts that will be released.
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from slogan.frontier import frontier as frontier_of
 from slogan.options import Logs, Reading, Trial
+from slogan.report.frontier import MONOTONE
 from slogan.reproducing import reproduce as reproduce_paper
 from slogan.terminal import Json, measuring, show, watching
 
@@ -125,8 +126,9 @@ def reproduce(
 def frontier_words(found: dict[str, Any]) -> RenderableType:
     """One row for each budget, and who may read it."""
     table = Table(box=None, pad_edge=False)
-    shown = {"epsilon": "ε", "delta": "δ", "value": found["utility"], "bound": "proven bound"}
-    shown |= {"size_bound": "m·b", "pairs": "pairs", "coverage": "coverage", "recall": "recall"}
+    shown = {"epsilon": "ε", "delta": "δ", "value": found["utility"], "average": "average"}
+    shown |= {"bound": "proven bound", "size_bound": "m·b", "pairs": "pairs"}
+    shown |= {"coverage": "coverage", "recall": "recall"}
     points: list[dict[str, Any]] = found["points"]
     columns = {name: words for name, words in shown.items() if name in points[0]}
     for words in columns.values():
@@ -134,6 +136,8 @@ def frontier_words(found: dict[str, Any]) -> RenderableType:
     for point in points:
         table.add_row(*(_number(point[name]) for name in columns))
     lines = [found["curator_only"]]
+    if found["mode"] == "synthesize":
+        lines.append(MONOTONE)
     if found["output_size"] is not None:
         size = f"{found['output_size']:,} clicks are asked for at every budget"
         lines.append(f"{size}; where λ is smaller there is no value")

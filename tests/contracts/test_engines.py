@@ -263,3 +263,14 @@ def test_a_spark_frame_is_a_log(spark, tmp_path):
     types = [np.asarray(duckdb.read_parquet(f"{p}").types).tolist() for p in (file,)]
     parts = str(tmp_path / "out/public/log.parquet/*.parquet")
     assert np.asarray(duckdb.read_parquet(parts).types).tolist() == types[0]
+
+
+def test_a_statement_leaves_what_is_persisted(spark):
+    from slogan.engines.spark.sql import one, run
+
+    frame = spark.session.range(5).selectExpr("id % 2 AS parity").persist()
+    try:
+        assert one(run(spark.session, "SELECT sum(parity) FROM {frame}", frame=frame)) == [2]
+        assert frame.storageLevel.useMemory
+    finally:
+        frame.unpersist()

@@ -1,10 +1,12 @@
 """The promises every objective and every solver keeps, run over the two folders."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slogan import objectives, solvers
 from slogan.constraints import privacy_constraints
@@ -13,7 +15,7 @@ from slogan.objectives.output_size import OutputSize
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from slogan.solvers import Effort
-from strategies import budgets, histogram, shared_histograms
+from strategies import budgets, histogram, shared_histograms, starts
 
 EFFORT = Effort(time_limit=20, gap=0.0)
 SMALL = {"users": (2, 4), "pairs": (1, 4), "clicks": 5}
@@ -35,10 +37,10 @@ def asked(objective, constraints, solver="exact"):
         return None
 
 
-def answered(program, solver):
+def answered(program, solver, effort=EFFORT):
     """The solution and its plan, or None where the solver says it does not do such programs."""
     try:
-        solution = solvers.load(solver)(program, EFFORT)
+        solution = solvers.load(solver)(program, effort)
     except UnsupportedProgramError:
         return None
     return solution, plan(solution.x, program.constraints)
@@ -85,8 +87,10 @@ def test_bounds_hold_and_answers_obey_the_program(objective, solver, hist, budge
     found = program and answered(program, solver)
     if not found:
         return
-    solution, planned = found
+    obeys(program, *found)
 
+
+def obeys(program, solution, planned):
     assert (planned.counts <= program.upper).all()
     if program.at_most_one is not None:
         labels = program.at_most_one[planned.counts > 0].tolist()
@@ -95,6 +99,39 @@ def test_bounds_hold_and_answers_obey_the_program(objective, solver, hist, budge
         assert program.value(planned.counts) <= solution.bound
     elif planned.size == program.targets.output_size:
         assert program.value(planned.counts) >= solution.bound - 1e-9
+
+
+@every_objective
+@every_solver
+@settings(max_examples=10)
+@given(hist=shared_histograms(), budget=budgets, data=st.data())
+def test_a_start_is_used_or_ignored_and_never_harms(objective, solver, hist, budget, data):
+    program = asked(objective, privacy_constraints(hist, budget))
+    alone = program and answered(program, solver)
+    if not alone:
+        return
+    start = data.draw(starts(program))
+    assert program.allows(start)
+    solution, planned = answered(program, solver, replace(EFFORT, start=start.copy()))
+
+    obeys(program, solution, planned)
+    if solver != "packing":
+        assert np.array_equal(solution.x, alone[0].x)
+    elif not program.minimises:
+        assert planned.size >= start.sum()
+
+
+@every_objective
+@settings(max_examples=10)
+@given(hist=shared_histograms(**SMALL), budget=budgets.filter(lambda b: b.allowance <= 4))
+def test_a_program_knows_what_it_allows(objective, hist, budget):
+    program = asked(objective, privacy_constraints(hist, budget))
+    if program is None:
+        return
+    allowed = {tuple(counts.tolist()) for counts in every_allowed(program)}
+    for x in itertools.product(*(range(-1, min(int(u), 2) + 2) for u in program.upper)):
+        inside = all(n <= u for n, u in zip(x, program.upper, strict=True))
+        assert program.allows(np.array(x, dtype=np.int64)) == (inside and x in allowed)
 
 
 @every_objective

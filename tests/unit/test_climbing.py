@@ -15,6 +15,7 @@ from slogan.constraints import privacy_constraints
 from slogan.objectives.diversity import Diversity
 from slogan.objectives.frequent_pairs import FrequentPairs
 from slogan.objectives.output_size import OutputSize
+from slogan.objectives.query_diversity import QueryDiversity
 from slogan.privacy import PrivacyBudget
 from slogan.program import Solution, Status
 from slogan.solvers import Effort
@@ -46,11 +47,12 @@ def test_a_larger_budget_is_never_worse_even_if_the_solver_lies(hist, asked, dat
         assert privacy_constraints(hist, budget).allows(counts)
 
 
+@pytest.mark.parametrize("solver", ["exact", "packing"])
 @settings(max_examples=15)
 @given(hist=shared_histograms(), asked=GRIDS)
-def test_no_value_passes_its_bound_and_bounds_rise_with_the_budget(hist, asked):
+def test_no_value_passes_its_bound_and_bounds_rise_with_the_budget(solver, hist, asked):
     for objective in (OutputSize(), Diversity()):
-        steps = climb(hist, asked, objective, solver="exact", effort=EFFORT)
+        steps = climb(hist, asked, objective, solver=solver, effort=EFFORT)
 
         assert all(step.value <= step.bound for step in steps.values())
         assert all(a.bound <= b.bound for a, b in pairwise(steps.values()))
@@ -71,6 +73,23 @@ def test_budgets_that_charge_alike_are_solved_once(monkeypatch):
     climb(histogram(TABLE), alike, OutputSize(), effort=EFFORT)
 
     assert asked == [Fraction(7, 5), Fraction(2)]
+
+
+@pytest.mark.parametrize("objective", [OutputSize(), Diversity(), QueryDiversity()])
+def test_each_search_begins_with_the_plan_of_the_smaller_budget(objective, monkeypatch):
+    solve, begun = solvers.load("packing"), []
+
+    def watched(program, effort):
+        begun.append(effort.start)
+        return solve(program, effort)
+
+    monkeypatch.setattr(climbing.solvers, "load", lambda name: watched)
+    asked = grid(("4", "0.75"), ("1.4", "0.5"), ("2", "0.5"))
+    steps = list(climb(histogram(TABLE), asked, objective, effort=EFFORT).values())
+
+    assert begun[0] is None
+    for start, step in zip(begun[1:], steps[:-1], strict=True):
+        assert np.array_equal(start, step.plan.counts)
 
 
 def test_f_ump_has_no_step_where_its_size_is_out_of_reach():

@@ -5,13 +5,15 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
+from rich.console import Console
 
 import slogan
 from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError
-from slogan.report.frontier import CHOICE, CURATOR_ONLY
+from slogan.report.frontier import CHOICE, CURATOR_ONLY, MONOTONE
+from slogan.surveying import frontier_words
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
 SECRET = "my secret illness"
@@ -79,8 +81,43 @@ def test_dry_runs_of_synthesize_are_the_same_every_time(log):
 
     assert once.points == again.points
     assert strict.value <= loose.value
-    assert loose.pairs_least <= loose.value <= loose.pairs_most
+    assert loose.pairs_least <= loose.average <= loose.pairs_most
     assert once.log["pairs"] == 10
+
+
+@pytest.fixture(scope="module")
+def shaken(tmp_path_factory):
+    """Budgets so near to each other that in a single run chance decides which one does best."""
+    file = tmp_path_factory.mktemp("shaken") / "clicks.tsv"
+    slogan.generate(file, users=200, seed=1)
+    near = {"epsilons": ("4", "4.01", "4.02"), "deltas": ("1e-3", "1.01e-3")}
+    return slogan.frontier(file, mode="synthesize", runs=1, **near)
+
+
+def test_no_line_falls_though_averages_do(shaken):
+    under_and_over = [
+        (a, b)
+        for a, b in product(shaken.points, shaken.points)
+        if a.epsilon <= b.epsilon and a.delta <= b.delta
+    ]
+
+    assert any(a.average > b.average for a, b in under_and_over), "there was nothing to mend"
+    assert all(a.value <= b.value for a, b in under_and_over)
+    for row, after in pairwise(shaken.chart().rows):
+        assert all(float(a) <= float(b) for a, b in zip(row, after, strict=True))
+
+
+def test_averages_are_told_beside_what_was_made_of_them(shaken, tmp_path):
+    shaken.save(tmp_path)
+    page = (tmp_path / "frontier.html").read_text()
+    told = json.loads((tmp_path / "frontier.json").read_text())["points"]
+    words = Console(width=200, record=True)
+    words.print(frontier_words(shaken.summary()))
+
+    assert [p["average"] for p in told] == [p.average for p in shaken.points]
+    assert MONOTONE in page
+    assert ">average<" in page
+    assert "average" in words.export_text().splitlines()[0]
 
 
 def test_the_bound_is_drawn_in(found):

@@ -15,6 +15,10 @@ CHOICE = (
     "A budget that is chosen because of these numbers depends on the log too, and no guarantee "
     "covers the choice: fix the budget beforehand, or look at an older or a made-up log."
 )
+MONOTONE = (
+    "The average is that of dry runs, in which a larger budget may do worse by chance. The value, "
+    "which is drawn, is the nearest to the averages that never falls as the budget grows."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

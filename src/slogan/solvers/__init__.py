@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from slogan.arrays import Ints
 from slogan.errors import OptionError
 from slogan.program import Program, Solution
 from slogan.registry import load_module, module_names
@@ -29,7 +30,7 @@ def quiet(value: float, bound: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """When a solver may stop, and whom it tells how far it is."""
+    """When a solver may stop, whom it tells how far it is, and what it may begin with."""
 
     time_limit: float = 60.0
     gap: float = 1e-4
@@ -37,6 +38,9 @@ class Effort:
     """A value that is good enough, whatever the bound."""
     report: Report = quiet
     """Called now and then with the best value so far and the bound."""
+    start: Ints | None = field(default=None, compare=False)
+    """Counts that the program allows. `packing` begins with them and answers nothing worse; other
+    solvers need not look, and F-UMP has a start of its own among its targets."""
 
 
 class Solver(Protocol):

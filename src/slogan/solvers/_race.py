@@ -50,12 +50,15 @@ class Outcome:
         return int(self.x.sum())
 
 
-def race(problem: Packing, effort: Effort) -> Outcome:
-    """The best counts found in time and a proven bound; both stop as soon as they meet."""
+def race(problem: Packing, effort: Effort, start: Ints | None = None) -> Outcome:
+    """The best counts found in time and a proven bound; both stop as soon as they meet.
+
+    `start` holds counts of this problem; `effort.start` speaks of the whole and is not looked at.
+    """
     deadline = time.monotonic() + effort.time_limit
     relaxed, last = _relaxed(problem, effort.report, deadline)
     # Prices are taken before the thread begins to change them.
-    search = Search(problem, relaxed)
+    search = Search(problem, relaxed, start)
     tighter = Tightening(relaxed, last) if problem.pairs >= _LARGE else None
     proof = None
     try:
@@ -132,18 +135,22 @@ def _whole(bound: float) -> int:
 class Search:
     """The compiled search, round by round. The same rounds give the same counts on any machine."""
 
-    def __init__(self, problem: Packing, relaxed: Relaxation) -> None:
+    def __init__(self, problem: Packing, relaxed: Relaxation, start: Ints | None = None) -> None:
         price, x = relaxed.price, relaxed.x
         large = problem.pairs >= _LARGE
-        tried = np.flatnonzero((price < (_WORTH_HAVING if large else np.inf)) | (x > 0))
+        wanted = (price < (_WORTH_HAVING if large else np.inf)) | (x > 0)
+        tried = np.flatnonzero(wanted if start is None else wanted | (start > 0))
         self._whole, self._problem = problem, problem.of_pairs(tried.astype(np.int64))
         self._matrix = self._problem.matrix._replace(price=price[tried])
         self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
         self._moves = min(_MOVES, max(2_000, 4 * len(tried)))
-        state = _kernels.fresh_state(np.zeros(len(tried), np.int64), self._matrix)
         # What the relaxation releases comes first, then what is cheap at its prices.
         order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
-        _kernels.fill(order, self._matrix, state)
+        state = self._filled(order)
+        if start is not None:
+            begun = self._filled(order, start[tried])
+            _kernels.move_to(best_of_both(self._problem, state.x, begun.x), self._matrix, state)
+            _kernels.fill(order, self._matrix, state)
         self._x: Ints = state.x.copy()
         """The first counts that were as many as the best."""
         self._states: list[Any] = [state]
@@ -192,6 +199,16 @@ class Search:
             self._cooled += 1
         elif self._without_gain == _STUCK:
             self._cooled = 0
+
+    def _filled(self, order: Ints, start: Ints | None = None) -> Any:
+        """The state with what fits of the start released, then of everything else, in order."""
+        matrix = self._matrix
+        state = _kernels.fresh_state(np.zeros(len(order), np.int64), matrix)
+        if start is not None:
+            known = np.minimum(start, matrix.upper)
+            _kernels.fill(np.flatnonzero(known > 0), matrix._replace(upper=known), state)
+        _kernels.fill(order, matrix, state)
+        return state
 
     @property
     def _losses(self) -> float:

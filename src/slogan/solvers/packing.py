@@ -31,6 +31,8 @@ def solve(program: Program, effort: Effort) -> Solution:
         counts, bound = _packed(program, effort)
     # The gate here too, so that what is proposed passes the real one unchanged.
     counts = plan(counts, program.constraints).counts
+    if effort.start is not None:
+        counts = _no_fewer(counts, effort.start, program)
     reached = status(value=program.value(counts), bound=bound, allowed=effort.gap)
     return Solution(x=counts.astype(np.float64), bound=bound, status=reached, solver="packing")
 
@@ -62,15 +64,23 @@ def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
     deadline = begin + effort.time_limit - (time.monotonic() - begin) / 3
     x = np.zeros(whole.pairs, dtype=np.int64)
     bound = int(whole.upper.sum())
+    start = None if effort.start is None else effort.start[whole.kept]
     for part in components(whole, small=_SMALL):
         left = max(0.05, deadline - time.monotonic())
         bound -= int(part.upper.sum())
         report = _in_the_whole(effort.report, value=int(x.sum()), bound=bound)
-        outcome = race(part, replace(effort, time_limit=left, report=report))
+        known = None if start is None else start[part.kept]
+        outcome = race(part, replace(effort, time_limit=left, report=report), known)
         x[part.kept] = outcome.x
         bound += outcome.bound
     most = np.floor(program.constraints.size_bound + 1e-6)
     return whole.expand(x, program.pairs), min(float(bound), float(most))
+
+
+def _no_fewer(counts: Ints, start: Ints, program: Program) -> Ints:
+    """The counts, or the start where it releases more: presolve may have taken its pairs away."""
+    more = not program.minimises and int(start.sum()) > int(counts.sum())
+    return start if more and program.allows(start) else counts
 
 
 def _in_the_whole(report: Report, *, value: int, bound: int) -> Report:

@@ -153,14 +153,10 @@ class SparkEngine:
         """How many queries and urls a frame holds; a row that is not counted has none."""
         if table is None:
             raise RuntimeError("count a log first")
+        # One by one: asked for both at once, Spark would move every row twice.
+        asked = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
         with _comparing():
-            return one(
-                run(
-                    self._session,
-                    "SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}",
-                    table=table,
-                )
-            )
+            return [one(run(self._session, question, table=table))[0] for question in asked]
 
     def urls(self, pairs: Ints) -> list[str]:
         with _comparing():
@@ -233,7 +229,7 @@ class SparkEngine:
     def close(self) -> None:
         kept = [self._added]
         if self._numbered is not None:
-            kept += [self._numbered.pairs, self._numbered.users]
+            kept += [self._numbered.pairs, self._numbered.users, self._numbered.named]
         for frame in kept:
             if frame is not None:
                 with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
@@ -249,7 +245,8 @@ def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
     ours = opened(spark)
     try:
         with _counting(log):
-            added_up(ours.session, rows(ours.session, log)).write.parquet(address(added))
+            told = added_up(ours.session, rows(ours.session, log)).drop("apart")
+            told.write.parquet(address(added))
             if log.format == "parquet":
                 typed_table(ours.session, log).limit(0).write.parquet(address(schema))
     finally:

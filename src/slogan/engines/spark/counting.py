@@ -5,6 +5,8 @@ Nothing here depends on how Spark divides the work, so a task that runs twice ch
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,22 +19,36 @@ from slogan.errors import EmptyLogError, HugeCountError
 from slogan.rows import MOST_CLICKS, NO_CLICK
 from slogan.searchlog import SearchLog
 
-ROWS_PER_STRETCH = 2_000_000
+ROWS_PER_STRETCH = 250_000
 """Texts that one task may sort; more are divided by their first letters."""
 
 _OVERFLOWN = 2**62
+_MOST_APART = 64
+# Rows that do not count lose their texts; their users' names keep them from meeting in one task.
+_JUDGED = f"""
+    SELECT IF(reason IS NULL, name, NULL) AS name, IF(reason IS NULL, query, NULL) AS query,
+           IF(reason IS NULL, url, NULL) AS url, IF(reason IS NULL, clicks, 0) AS clicks,
+           reason, IF(reason IS NULL OR reason = '{NO_CLICK}', NULL, file) AS file,
+           IF(reason IS NULL OR reason = '{HEADER}', 0, pmod(hash(name), {_MOST_APART})) AS apart
+    FROM {{rows}}"""
 _ADDED_UP = f"""
-    SELECT name, query, url, IF(reason = '{HEADER}', 'unreadable', reason) AS reason, file,
+    SELECT name, query, url, IF(reason = '{HEADER}', 'unreadable', reason) AS reason, file, apart,
            coalesce(try_sum(clicks), {_OVERFLOWN}) AS clicks,
            count(*) - IF(reason <=> '{HEADER}', 1, 0) AS n
-    FROM (SELECT IF(reason IS NULL, name, NULL) AS name, IF(reason IS NULL, query, NULL) AS query,
-                 IF(reason IS NULL, url, NULL) AS url, IF(reason IS NULL, clicks, 0) AS clicks,
-                 reason, IF(reason IS NULL OR reason = '{NO_CLICK}', NULL, file) AS file
-          FROM {{rows}})
-    GROUP BY name, query, url, reason, file HAVING n > 0"""
+    FROM {{judged}} GROUP BY name, query, url, reason, file, apart HAVING n > 0"""
+_TOGETHER = ("query", "url", "apart")
 _HELD = """
-    SELECT query, url, count(*) AS holders, sum(clicks) AS clicks
-    FROM {added} WHERE reason IS NULL GROUP BY query, url"""
+    SELECT query, url, apart, count(*) AS holders, sum(clicks) AS clicks FROM {added}
+    WHERE reason IS NULL GROUP BY query, url, apart"""
+# A hash of the pairs or users of each task spares sorting the clicks, which are many more.
+_NAMED = """
+    SELECT /*+ SHUFFLE_HASH(p) */ t.name, p.pair, t.clicks FROM {added} t
+    LEFT JOIN {pairs} p ON p.query = t.query AND p.url = t.url AND p.apart = t.apart
+    WHERE t.reason IS NULL"""
+_NAMES = "SELECT name FROM {named} GROUP BY name"
+_CLICKS = """
+    SELECT /*+ SHUFFLE_HASH(u) */ u.user, n.pair, n.clicks FROM {named} n
+    JOIN {users} u ON u.name = n.name WHERE n.pair IS NOT NULL"""
 # The bytes that all texts begin with tell nothing; the next seven, as a number, keep the order.
 _COMMON = """
     SELECT size(filter(sequence(1, least(256, octet_length(low))),
@@ -45,8 +61,10 @@ def added_up(session: SparkSession, rows: DataFrame) -> DataFrame:
     """One row for each user and pair with its clicks; one for each reason and file not to count.
 
     The header of each file is gone; if it comes again, that is a row as any other, and no good one.
+    Rows of one pair are together from here on, so that what is asked of pairs moves nothing.
     """
-    return run(session, _ADDED_UP, rows=rows)
+    judged = run(session, _JUDGED, rows=rows).repartition(*_TOGETHER)
+    return run(session, _ADDED_UP, judged=judged)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +111,13 @@ class Numbered:
     """The texts of a log with their numbers, and the clicks, all as frames."""
 
     pairs: DataFrame
-    """pair, query_number, query, url"""
+    """pair, query_number, query, url, apart"""
     users: DataFrame
     """user, name"""
     clicks: DataFrame
     """user, pair, clicks"""
+    named: DataFrame
+    """What clicks are made of, held by Spark: name, pair or none, clicks."""
     pairs_of_log: int
     users_of_log: int
     size: tuple[int, int, int]
@@ -119,32 +139,34 @@ def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Nu
             held=held,
         )
     )
-    (users_of_log,) = one(run(session, "SELECT count(DISTINCT name) FROM {added}", added=added))
-    pairs = _numbered_pairs(session, held.filter(f"holders >= {least}"), kept).persist()
-    named = run(
-        session,
-        """SELECT t.name, p.pair, t.clicks FROM {added} t
-           JOIN {pairs} p ON p.query = t.query AND p.url = t.url""",
-        added=added,
-        pairs=pairs,
-    )
-    names = named.select("name").distinct()
-    users = _numbered_users(session, names, users_of_log).persist()
-    clicks = run(
-        session,
-        "SELECT u.user, n.pair, n.clicks FROM {named} n JOIN {users} u ON u.name = n.name",
-        named=named,
-        users=users,
-    )
+    with _for_now(held.filter(f"holders >= {least}")) as some:
+        pairs = _numbered_pairs(session, some, kept).persist()
+        pairs.count()
+    named = run(session, _NAMED, added=added, pairs=pairs).repartition("name").persist()
+    (users_of_log,) = one(run(session, f"SELECT count(*) FROM ({_NAMES})", named=named))
+    with _for_now(run(session, f"{_NAMES} HAVING count(pair) > 0", named=named)) as some:
+        users = _numbered_users(session, some, users_of_log).persist()
+        numbered_users = users.count()
+    clicks = run(session, _CLICKS, named=named, users=users)
     return Numbered(
         pairs=pairs,
         users=users,
         clicks=clicks,
+        named=named,
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
-        size=(rows, users.count(), kept),
+        size=(rows, numbered_users, kept),
         clicks_of_pairs=clicks_of_pairs,
     )
+
+
+@contextmanager
+def _for_now(frame: DataFrame) -> Generator[DataFrame]:
+    """Held by Spark while several things are asked of it."""
+    try:
+        yield frame.persist()
+    finally:
+        frame.unpersist()
 
 
 def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFrame:
@@ -156,7 +178,7 @@ def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFr
         f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY query, url) - 1
                        + element_at({pairs}, stretch + 1) AS pair,
                    dense_rank() OVER (PARTITION BY stretch ORDER BY query) - 1
-                       + element_at({queries}, stretch + 1) AS query_number, query, url
+                       + element_at({queries}, stretch + 1) AS query_number, query, url, apart
             FROM {{parted}}""",
         parted=parted,
     )

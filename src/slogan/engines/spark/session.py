@@ -34,7 +34,12 @@ _QUIET = {
 }
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit runs us: Java is there, and so are the master and its settings."""
-_ON_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_ON_THIS_MACHINE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Spark's own 200 are for a cluster: on a few cores, parts so small cost more than they hold.
+    "spark.sql.shuffle.partitions": str(8 * (os.cpu_count() or 1)),
+}
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def _started(settings: Spark) -> Opened:
     master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
     chosen = {
         **_QUIET,
-        **(_ON_LOOPBACK if master.startswith("local") else {}),
+        **(_ON_THIS_MACHINE if master.startswith("local") else {}),
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder),
         "spark.app.name": "slogan",

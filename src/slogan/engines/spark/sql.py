@@ -21,7 +21,10 @@ def run(
     session: SparkSession, text: str, args: Mapping[str, Any] | None = None, /, **frames: DataFrame
 ) -> DataFrame:
     """The frame a statement describes, {name} standing for frames and :name for values."""
-    return session.sql(text, dict(args or {}), **frames)
+    # Spark makes a view of each frame and drops it, and with it whatever is persisted of the same
+    # frame. Rows for which true is true are another frame, of which nothing is.
+    views = {name: frame.filter("true") for name, frame in frames.items()}
+    return session.sql(text, dict(args or {}), **views)
 
 
 def quoted(name: str) -> str:
