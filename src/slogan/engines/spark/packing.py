@@ -50,7 +50,6 @@ def pack(
     Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
     """
     kept = Checkpoints(session, asked.folder or Path(tempfile.mkdtemp(prefix="slogan-")))
-    found = None
     try:
         with discreet(
             "Spark did not come to the end of solving",
@@ -58,9 +57,11 @@ def pack(
             "the same command goes on from the last checkpoint",
         ):
             found = _packed(session, numbered, asked, effort, room, kept)
-    finally:
-        if found or asked.folder is None:
+    except BaseException:
+        if asked.folder is None:
             kept.remove()
+        raise
+    kept.remove()
     return found
 
 
