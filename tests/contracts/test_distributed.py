@@ -96,7 +96,7 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
         BUDGET,
         solver="distributed",
         engine=spark,
-        time_limit=240,
+        time_limit=900,
         gap=0.1,
         checkpoints=tmp_path / "kept",
         watcher=lambda *words: said.append(words),
@@ -211,7 +211,7 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
     assert other.value == one.value
     assert other.bound == one.bound
     assert other.counted.shared.clicks == one.counted.hist.clicks
-    assert other.output.pair.max() >= other.counted.hist.pairs  # numbers of the engine
+    assert (one.constraints.upper[other.output.pair] > 0).all()  # the numbers of the engine
 
 
 @pytest.mark.parametrize(
