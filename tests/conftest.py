@@ -1,6 +1,51 @@
-"""Settings for every test: no deadlines, because machines are shared and noisy."""
+"""Settings for every test: no deadlines, because machines are shared and noisy; and the ladder."""
 
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("shared", deadline=None, print_blob=True)
 settings.load_profile("shared")
+
+LADDER = "SLOGAN_LADDER"
+KINDS = ("cases tried", "faults injected", "bytes fuzzed", "mutants killed", "attacks run")
+
+
+def record(what, number, test):
+    """Append one line to the file that SLOGAN_LADDER names; many processes may do so at once."""
+    if path := os.environ.get(LADDER):
+        line = json.dumps({"what": what, "number": number, "test": test}) + "\n"
+        with Path(path).open("a", buffering=1, encoding="utf-8") as file:
+            file.write(line)
+
+
+class Ladder:
+    """What tests tell about themselves, for the table of `make test-all`."""
+
+    def count(self, what, number=1):
+        """Add so many cases tried, faults injected, bytes fuzzed, mutants killed, attacks run."""
+        assert what in KINDS, f"{what} is none of {KINDS}"
+        record(what, number, os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0])
+
+
+@pytest.fixture(scope="session")
+def ladder():
+    """For the whole session, so that properties may use it too."""
+    return Ladder()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test is a case, a property as many cases as Hypothesis had examples of it."""
+    report = yield
+    if report.failed:
+        record("failed", 1, item.nodeid)
+    if report.when == "call" and report.passed:
+        told = getattr(item, "hypothesis_statistics", "1 passing")
+        examples = re.findall(r"(\d+) (?:passing|failing)", told)
+        record("cases tried", sum(map(int, examples)), item.nodeid)
+    return report

@@ -12,20 +12,24 @@ from rich.markup import escape
 
 from slogan.cli import app
 from slogan.errors import SloganError
+from slogan.folders import remove_scratches
+from slogan.stopping import Stopped, stoppable
 
 
 def main() -> None:
     """Run the command line; turn every failure into one clean message and its exit code."""
     try:
-        app.meta()
+        with stoppable():
+            app.meta()
     except SloganError as error:
         _say(f"[bold red]error:[/] {escape(error.problem)}\n  [dim]hint:[/] {escape(error.hint)}")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        _say("stopped; nothing was published")
-        # Everything is cleaned up by now; HiGHS's idle threads would abort an ordinary exit.
+    except Stopped as stopped:
+        remove_scratches()
+        _say("stopped; a release is there whole or not at all, and nothing else is left")
+        # HiGHS's idle threads would abort an ordinary exit.
         sys.stdout.flush()
-        os._exit(130)
+        os._exit(stopped.exit_code)
     except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):
             raise

@@ -23,7 +23,9 @@ from slogan.errors import (
     LogNotFoundError,
     MissingColumnError,
     OptionError,
+    StorageError,
 )
+from slogan.folders import scratch_folder
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 ENCODINGS = ("utf-8", "latin-1")
@@ -126,12 +128,17 @@ def first_line(file: Path, compression: str, encoding: str) -> str:
     except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
         raise unreadable(file) from cause
     except OSError as cause:
-        raise LogNotFoundError(
-            f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
-        ) from cause
+        raise unopened(file, cause) from cause
     if not line.strip():
         raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
     return line.rstrip("\r\n")
+
+
+def unopened(file: Path, cause: OSError) -> LogNotFoundError:
+    """The file is there, and not for us to read."""
+    return LogNotFoundError(
+        f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
+    )
 
 
 def unreadable(file: Path) -> LogFormatError:
@@ -156,8 +163,8 @@ def plain_glob(file: Path) -> str:
 
 def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     """The column names of a Parquet file, plain or compressed once more."""
-    with tempfile.TemporaryDirectory(prefix="slogan-") as private:
-        plain = decompressed(file, compression, Path(private))
+    with scratch_folder() as private:
+        plain = decompressed(file, compression, private)
         try:
             with duckdb.connect() as connection:
                 rows = connection.execute(
@@ -181,6 +188,11 @@ def decompressed(file: Path, compression: str, folder: Path) -> Path:
             shutil.copyfileobj(packed, plain, 1 << 20)
     except (gzip.BadGzipFile, zstandard.ZstdError, EOFError) as cause:
         raise unreadable(file) from cause
+    except OSError as cause:
+        raise StorageError(
+            f"{file.name} cannot be unpacked: {cause.strerror}",
+            hint="point TMPDIR to a disk with more room, or unpack it yourself",
+        ) from cause
     return Path(plain.name)
 
 

@@ -103,6 +103,10 @@ class ReleaseExistsError(InputError):
     """Something already stands where the release should go."""
 
 
+class StorageError(SloganError):
+    """A disk is full, or something cannot be written where it should go."""
+
+
 class SolverError(SloganError):
     """The solver gave no usable answer."""
 

@@ -18,6 +18,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
+from slogan.publishing import rewrite
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
@@ -55,11 +56,8 @@ class Evaluation:
         found = self.summary()
         certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
         manifest = _manifest(Path(release) / "public" / "manifest.json")
-        (folder / "evaluation.json").write_text(
-            json.dumps(found, indent=2) + "\n", encoding="utf-8"
-        )
-        page = curator_page(manifest, certificate, found)
-        (folder / "report.html").write_text(page, encoding="utf-8")
+        rewrite(folder / "evaluation.json", json.dumps(found, indent=2) + "\n")
+        rewrite(folder / "report.html", curator_page(manifest, certificate, found))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from slogan import population
 from slogan.arrays import Ints
 from slogan.errors import InputError
+from slogan.folders import scratch_folder
 from slogan.population import Clicks, Crowd, chance, floor
 from slogan.vocabulary import text_macros
 
@@ -72,11 +72,11 @@ def generate(
     kind, compression = _kind(target, given=format)
     _check(target, users=users, clicks_per_user=clicks_per_user)
     crowd = population.crowd(users, seed=seed, clicks_per_user=clicks_per_user)
-    with tempfile.TemporaryDirectory(prefix=".slogan-", dir=target.parent) as private:
-        written = Path(private, "log")
-        with duckdb.connect(Path(private, "numbers.duckdb")) as connection:
+    with scratch_folder(target.parent) as private:
+        written = private / "log"
+        with duckdb.connect(private / "numbers.duckdb") as connection:
             connection.execute("SET enable_progress_bar = false")
-            _limit(connection, Path(private))
+            _limit(connection, private)
             connection.execute(text_macros())
             _draw(connection, crowd, kind, progress)
             _spell(connection, written, kind, compression)

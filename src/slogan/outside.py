@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ import numpy as np
 from slogan.arrays import Floats
 from slogan.constraints import PrivacyConstraints
 from slogan.errors import SolverError
+from slogan.folders import scratch_folder
 from slogan.histogram import PairHistogram
 from slogan.program import Program, SupportTargets
 
@@ -67,12 +67,11 @@ class Answer:
 
 def ask(peer: Peer, program: Program, seconds: float) -> Answer:
     """Hand the program to the peer's own process and wait."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         save_program(program, folder / PROGRAM)
         answers = folder / "answers.json"
-        words = [peer.name, peer.variant, str(seconds), name, str(answers)]
-        _run(["bench.peers._prepare", name], patience=120)
+        words = [peer.name, peer.variant, str(seconds), str(folder), str(answers)]
+        _run(["bench.peers._prepare", str(folder)], patience=120)
         # A peer needs time to begin and to stop.
         _run(["bench.peers", *words], patience=2 * seconds + 60)
         told: dict[str, Any] = json.loads(answers.read_text(encoding="utf-8"))[peer.variant]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
+import re
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import ReleaseExistsError, SloganError
+from slogan.errors import ReleaseExistsError, StorageError
+from slogan.folders import TOKEN, Held, clear, make
+from slogan.stopping import cleaning
 
+_PARTIAL = ".partial-"
+_ATTEMPTS = re.compile(rf"\..+{re.escape(_PARTIAL)}{TOKEN}", re.DOTALL)
 Outcome = Literal["published", "abandoned", "in doubt"]
 MANIFEST = Path("public/manifest.json")
 
@@ -26,15 +30,44 @@ class Attempt:
     target: Path
     token: str
 
+    @classmethod
+    def of_folder(cls, folder: Path) -> Attempt:
+        """The attempt that made this folder."""
+        name, _, token = folder.name.removeprefix(".").rpartition(_PARTIAL)
+        return cls(folder.with_name(name), token)
+
+    @property
+    def folder(self) -> Path:
+        """Where all of it is, beside the target and closed to others."""
+        return self.target.with_name(f".{self.target.name}{_PARTIAL}{self.token}")
+
     @property
     def partial(self) -> Path:
-        """Where the folder is filled. Publishing takes this name away."""
-        return self.target.with_name(f".{self.target.name}.partial-{self.token}")
+        """What is filled. Publishing takes this name away."""
+        return self.folder / "release"
 
     @property
     def replaced(self) -> Path:
         """Where an older release waits until the new one is in place."""
-        return self.target.with_name(f".{self.target.name}.replaced-{self.token}")
+        return self.folder / "replaced"
+
+    def name_ledger(self, file: Path) -> None:
+        """Note who decides what becomes of it, on disk before anything is booked."""
+        self._note.write_text(str(file), encoding="utf-8")
+        sync(self._note)
+        sync(self.folder)
+
+    def ledger(self) -> Path | None:
+        """The ledger that may have booked it; None if nothing was booked."""
+        try:
+            named = self._note.read_text(encoding="utf-8")
+        except OSError:
+            return None
+        return Path(named) if named else None
+
+    @property
+    def _note(self) -> Path:
+        return self.folder / "ledger"
 
     def outcome(self, manifest_sha256: str) -> Outcome:
         """What became of it, as far as the disk shows. Only when nobody works on it any more."""
@@ -45,6 +78,11 @@ class Attempt:
         except OSError:
             return "in doubt"
         return "published" if found == manifest_sha256 else "in doubt"
+
+    def flush(self) -> None:
+        """Have everything that was filled on disk, and the names that lead to it."""
+        for path in [*self.folder.rglob("*"), self.folder, self.target.parent]:
+            sync(path)
 
     def swap(self, *, force: bool) -> None:
         """Give the filled folder its name, in place of an older release if that is allowed."""
@@ -57,18 +95,22 @@ class Attempt:
             if cause.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 check_replaceable(self.target, force=False)
             raise
+        sync(self.folder)
         sync(self.target.parent)
 
     def clean_up(self) -> None:
         """Remove what is left beside the target; put back an older release that still counts."""
         if self.partial.exists() and self.replaced.exists() and not self.target.exists():
-            self.replaced.rename(self.target)
-        for leftover in (self.partial, self.replaced):
-            shutil.rmtree(leftover, ignore_errors=True)
+            with suppress(OSError):  # another run was faster, to put it back or to publish
+                self.replaced.rename(self.target)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 Booked = Callable[[Attempt], AbstractContextManager[object]]
 """Entered when the folder is filled, left when it has its name or the attempt failed."""
+
+Settled = Callable[[Path], bool]
+"""Has a ledger decide what became of its releases; whether it needs no evidence any more."""
 
 
 def unbooked(attempt: Attempt) -> AbstractContextManager[object]:
@@ -76,28 +118,73 @@ def unbooked(attempt: Attempt) -> AbstractContextManager[object]:
     return nullcontext(attempt)
 
 
+def unsettled(ledger: Path) -> bool:
+    """Leave to others what concerns a ledger."""
+    del ledger
+    return False
+
+
 def publish(
-    target: Path, fill: Callable[[Path], None], *, force: bool, booked: Booked = unbooked
+    target: Path,
+    fill: Callable[[Path], None],
+    *,
+    force: bool,
+    booked: Booked = unbooked,
+    settled: Settled = unsettled,
 ) -> None:
-    """Fill a folder under a temporary name beside the target, then rename it into place."""
+    """Fill a folder under a temporary name beside the target, then rename it into place.
+
+    Args:
+        target: The folder that should appear.
+        fill: Writes what should be in it.
+        force: Whether an older release may be replaced.
+        booked: Who grants it.
+        settled: Asked before anything is removed that may be evidence for a ledger.
+    """
+    clear_attempts(target.absolute().parent, settled)
     if os.path.lexists(target):
         check_replaceable(target, force=force)
-    attempt = Attempt(target.absolute(), secrets.token_hex(8))
+    attempt, held = _begun(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         attempt.partial.mkdir()
+        fill(attempt.partial)
+        attempt.flush()
+        with booked(attempt):
+            attempt.swap(force=force)
     except OSError as cause:
-        raise SloganError(
+        raise StorageError(
+            f"the release cannot be written to {target}: {cause.strerror or cause}",
+            hint="make room, or choose another place with -o",
+        ) from cause
+    finally:
+        with cleaning():
+            _clear(attempt.folder, settled)
+            held.let_go()
+
+
+def clear_attempts(parent: Path, settled: Settled) -> None:
+    """Remove what attempts of dead runs left in a folder."""
+    clear(parent, _ATTEMPTS, lambda folder: _clear(folder, settled))
+
+
+def _begun(target: Path) -> tuple[Attempt, Held]:
+    place = target.absolute()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        held = make(lambda token: Attempt(place, token).folder)
+    except OSError as cause:
+        raise StorageError(
             f"cannot write beside {target}: {cause.strerror}",
             hint="choose a writable place with -o",
         ) from cause
-    try:
-        fill(attempt.partial)
-        for path in [*attempt.partial.rglob("*"), attempt.partial, attempt.target.parent]:
-            sync(path)
-        with booked(attempt):
-            attempt.swap(force=force)
-    finally:
+    return Attempt.of_folder(held.path), held
+
+
+def _clear(folder: Path, settled: Settled) -> None:
+    """Remove what is left of an attempt, unless a ledger has yet to look at it."""
+    attempt = Attempt.of_folder(folder)
+    ledger = attempt.ledger()
+    if ledger is None or settled(ledger):
         attempt.clean_up()
 
 
@@ -113,6 +200,21 @@ def check_replaceable(target: Path, *, force: bool) -> None:
             f"{target} is not a release of slogan, so --force does not replace it",
             hint="choose another -o, or remove it yourself",
         )
+
+
+def rewrite(file: Path, text: str) -> None:
+    """Write a file of a release that is there already: whoever looks sees the old or the new."""
+    fresh = file.with_name(f".{file.name}.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        sync(fresh)
+        fresh.replace(file)
+    except OSError as cause:
+        fresh.unlink(missing_ok=True)
+        raise StorageError(
+            f"{file} cannot be written: {cause.strerror}",
+            hint="make room, or check its permissions",
+        ) from cause
 
 
 def sync(path: Path) -> None:

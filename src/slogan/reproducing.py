@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from slogan import engines, reproduction
 from slogan.engines import Counted, Spark
+from slogan.folders import scratch_folder
 from slogan.generate import generate
 from slogan.histogram import LogSize
 from slogan.pipeline import check_shared
@@ -155,9 +155,9 @@ def reproduce(
 def _counted(
     log: SearchLog | Source | None, engine: str | Spark, memory_limit: str | None
 ) -> tuple[Counted, tuple[LogSize, LogSize]]:
-    with tempfile.TemporaryDirectory() as place:
+    with scratch_folder() as place:
         if log is None:
-            log = Path(place, "log.parquet")
+            log = place / "log.parquet"
             generate(log, users=USERS, seed=SEED)
         source = log if isinstance(log, SearchLog) else engines.described(log, engine)
         host = engines.start(engine, source, memory_limit=memory_limit)

@@ -20,11 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 EFFORT = Effort(time_limit=600)
-PACKED = [
-    pytest.param(name, marks=[] if name == "query_diversity" else [pytest.mark.long])
-    for name in objectives.names()
-    if name != "frequent_pairs"
-]
+PACKED = [name for name in objectives.names() if name != "frequent_pairs"]
 
 
 class Killed(BaseException):
@@ -124,6 +120,7 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", PACKED)
 def test_rounds_fill_the_program_and_the_bound_holds(host, small, crowded, few_steps, objective):
     asked = program(counted(small).hist, objective)
@@ -148,6 +145,7 @@ def test_rounds_fill_the_program_and_the_bound_holds(host, small, crowded, few_s
         assert len(set(asked.at_most_one[counts > 0])) == counts.sum()
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_ends_the_same(host, small, tmp_path, few_steps):
     folder, asked, reports = tmp_path / "kept", program(counted(small).hist), []
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from slogan.dp.cap import Cap
-from slogan.dp.ledger import Charge, Ledger, publish_recorded
+from slogan.dp.ledger import Charge, Ledger, publish_recorded, settled
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, ReleaseExistsError
-from slogan.publishing import sha256_of
+from slogan.publishing import clear_attempts, sha256_of
 
 CAP = Cap.of("1", "1e-6")
 STEPS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.scandir"}
@@ -110,12 +110,16 @@ def check(ledger, *, before=()):
 
 def leftovers(ledger):
     """Temporary folders of runs that were booked."""
-    return [
-        path
-        for _, entry in ledger.books().booked()
-        for path in (entry.attempt.partial, entry.attempt.replaced)
-        if path.exists()
-    ]
+    booked = [entry.attempt for _, entry in ledger.books().booked()]
+    return [attempt.folder for attempt in booked if attempt.folder.exists()]
+
+
+def next_run(ledger):
+    """What a run does first; nothing of ours may be left after it."""
+    place = ledger.file.parent.parent
+    clear_attempts(place, settled)
+    assert [path for path in place.iterdir() if path.name.startswith(".")] == []
+    assert not any(ledger.file.parent.glob("*.new"))
 
 
 def test_a_kill_between_any_two_steps_leaves_release_and_entry_in_step(tmp_path, ledger):
@@ -128,6 +132,7 @@ def test_a_kill_between_any_two_steps_leaves_release_and_entry_in_step(tmp_path,
         books, _ = check(ledger)
         seen[len(books.links) - open_before] += 1
         assert leftovers(ledger) == []
+        next_run(ledger)
         if not killed:
             break
 
@@ -150,6 +155,7 @@ def test_a_killed_replacement_leaves_the_old_release_or_the_new_one(tmp_path, le
             replaced.append(before)
         check(ledger, before=replaced)
         assert leftovers(ledger) == []
+        next_run(ledger)
 
     assert step > 25
 
@@ -174,6 +180,7 @@ def test_a_kill_during_recovery_changes_nothing_either(tmp_path, ledger, force):
             replaced.append(before)
         check(ledger, before=replaced)
         assert leftovers(ledger) == []
+        next_run(ledger)
 
 
 def test_many_processes_at_once_use_the_cap_up_and_no_more(tmp_path, ledger):

@@ -263,7 +263,7 @@ def test_a_failure_while_writing_leaves_nothing_behind(tmp_path):
         (folder / "half").write_text("half a release")
         raise OSError("disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(errors.StorageError, match="disk full"):
         publish(tmp_path / "out", fail, force=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -275,7 +275,7 @@ def test_a_failure_while_replacing_keeps_the_old_release(tmp_path, log):
     def fail(folder):
         raise OSError("disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(errors.StorageError, match="disk full"):
         publish(tmp_path / "out", fail, force=True)
     assert (tmp_path / "out/public/log.tsv").read_bytes() == before
 

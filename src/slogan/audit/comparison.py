@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -17,6 +16,7 @@ from slogan.audit.conditions import Factor, Judgement, Profiles, judge
 from slogan.detection import decompressed, plain_glob
 from slogan.engines import Spark, hand_over
 from slogan.errors import LogFormatError, OptionError, SloganError
+from slogan.folders import scratch_folder
 from slogan.rows import fields_of, literal, rows_sql, source_sql
 from slogan.searchlog import SearchLog
 
@@ -67,9 +67,9 @@ _UNMASKED = """(
 @contextmanager
 def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """A database of one's own, and the folder, closed to others, into which it spills."""
-    with TemporaryDirectory(prefix="slogan-") as folder:  # mode 0700
+    with scratch_folder() as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": folder,
+            "temp_directory": str(folder),
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -82,7 +82,7 @@ def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBP
         # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
         sql.execute("SET enable_progress_bar = false")
         try:
-            yield sql, Path(folder)
+            yield sql, folder
         except duckdb.Error:
             # DuckDB may quote texts of the log in its message, so that message goes no further.
             raise SloganError(
@@ -168,7 +168,7 @@ def _rejected(sql: duckdb.DuckDBPyConnection) -> int:
 
 def types_of(sql: duckdb.DuckDBPyConnection, counted: Counted) -> list[str]:
     """The column types of a log, as Parquet keeps them: it knows fewer than a table in memory."""
-    with TemporaryDirectory(prefix="slogan-") as folder:
+    with scratch_folder() as folder:
         file = literal(f"{folder}/types.parquet")
         sql.execute(f"COPY (SELECT * FROM {counted.source} LIMIT 0) TO {file} (FORMAT parquet)")
         described = sql.execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()

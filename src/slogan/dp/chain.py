@@ -13,7 +13,7 @@ import json
 import os
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,6 +77,8 @@ class Chain:
             self._fail(cause)
         try:
             self._wait(handle)
+            with suppress(OSError):  # of a run that was killed
+                self._beside(".new").unlink()
             yield
         finally:
             os.close(handle)

@@ -67,7 +67,7 @@ class Ledger:
         place = folder() / f"{name}{_SUFFIX}" if file is None else Path(file)
         ledger = cls(Path(os.path.realpath(place)), name)
         if population is None and ledger.file.exists():
-            return cls(ledger.file, Books(ledger.file, tuple(Chain(ledger.file).read())).population)
+            return cls(ledger.file, _population(ledger.file))
         return ledger
 
     def create(self) -> Books:
@@ -128,6 +128,7 @@ class Ledger:
                 target=str(attempt.target),
                 token=attempt.token,
             )
+            attempt.name_ledger(self.file)
             booked = self._add(books, entry)
             try:
                 yield booked
@@ -182,15 +183,26 @@ def publish_recorded(
 ) -> dict[str, str] | None:
     """Publish a folder as a release; returns where that is recorded, None without a ledger."""
     if ledger is None:
-        publish(target, fill, force=force)
+        publish(target, fill, force=force, settled=settled)
         return None
     booking = ledger.booking(charge, allow_unaccounted=allow_unaccounted)
-    publish(target, fill, force=force, booked=booking)
+    publish(target, fill, force=force, booked=booking, settled=settled)
     return {
         "population": ledger.population,
         "file": str(ledger.file),
         "head": ledger.books().head,
     }
+
+
+def settled(file: Path) -> bool:
+    """Whether the ledger in this file, if there is one, has no release left open."""
+    if not file.exists():
+        return True
+    try:
+        Ledger(file, _population(file)).books()
+    except LedgerError:
+        return False
+    return True
 
 
 def folder() -> Path:
@@ -203,6 +215,10 @@ def known() -> list[Ledger]:
     """All ledgers that are found by name."""
     files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
     return [Ledger.locate(file.name.removesuffix(_SUFFIX)) for file in files]
+
+
+def _population(file: Path) -> str:
+    return Books(file, tuple(Chain(file).read())).population
 
 
 def _plain(value: str | float | None) -> str | int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -16,15 +14,18 @@ from slogan.arrays import Ints
 from slogan.detection import decompressed
 from slogan.engines import Counted, Spark, Whose
 from slogan.engines._beside import none_beside, renumbered, save_texts
+from slogan.engines._failures import clearly, no_room, reason
 from slogan.engines._rejects import raise_if_bad
 from slogan.engines._writing import column_types, kind_of_shown, kind_of_type, write_log
-from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError, SloganError
+from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionError
+from slogan.folders import Held, scratch
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
 from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_sql, source_sql
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Watcher, silent
+from slogan.stopping import cleaning
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
@@ -41,7 +42,8 @@ class DuckDBEngine:
         watcher: Watcher = silent,
     ) -> None:
         del spark, watcher  # nothing is to be set, and all stays in this process
-        self._folder = Path(tempfile.mkdtemp(prefix="slogan-"))  # mode 0700
+        private = scratch()
+        self._folder = private.path
         self._sql = duckdb.connect(
             config={
                 "temp_directory": str(self._folder),
@@ -49,7 +51,7 @@ class DuckDBEngine:
                 "autoload_known_extensions": "false",
             }
         )
-        self._close = weakref.finalize(self, _dispose, self._sql, self._folder)
+        self._close = weakref.finalize(self, _dispose, self._sql, private)
         # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
         self._sql.execute("SET enable_progress_bar = false")
         self._memory_limit = memory_limit
@@ -70,6 +72,7 @@ class DuckDBEngine:
                 hint="write it as 4GB or 500MB",
             ) from None
 
+    @clearly()
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
@@ -85,8 +88,10 @@ class DuckDBEngine:
                        CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
                 FROM ({rows_sql(source, self._typed(fields_of(log), source))})""")
         except duckdb.OutOfMemoryException:
-            raise _no_room() from None
-        except duckdb.Error:
+            raise no_room() from None
+        except duckdb.Error as cause:
+            if reason(cause):
+                raise
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
                 f"the log cannot be read as {log.format}",
@@ -94,10 +99,7 @@ class DuckDBEngine:
             ) from None
         skipped = raise_if_bad(self._sql, log, self._parts)
         self._types = column_types(self._sql, log, next(iter(self._parts.values())))
-        try:
-            self._result = self._counted(skipped, unique_pairs=unique_pairs)
-        except duckdb.OutOfMemoryException:
-            raise _no_room() from None
+        self._result = self._counted(skipped, unique_pairs=unique_pairs)
         return self._result
 
     def _typed(self, fields: Fields, source: str) -> Fields:
@@ -209,6 +211,7 @@ class DuckDBEngine:
             raise RuntimeError("count a log first")
         return self._log
 
+    @clearly()
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first = self._counted_log
         other = DuckDBEngine(memory_limit=self._memory_limit)
@@ -227,6 +230,7 @@ class DuckDBEngine:
             raise RuntimeError("count a log first")
         return self._result
 
+    @clearly()
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = self._counted_log
         hist = counted.hist
@@ -250,6 +254,7 @@ class DuckDBEngine:
             f"SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}"
         ).fetchall()[0]
 
+    @clearly()
     def urls(self, pairs: Ints) -> list[str]:
         self._sql.register("asked", {"pair": pairs})
         found = self._sql.execute(
@@ -259,6 +264,7 @@ class DuckDBEngine:
         self._sql.unregister("asked")
         return urls
 
+    @clearly()
     def id_kind(self, output: Output | None) -> IdKind:
         fitting = kind_of_type(self._types[self._asked.columns.user])
         if fitting is not None or output is None:
@@ -266,10 +272,12 @@ class DuckDBEngine:
         self._remember_names(output, None)
         return kind_of_shown(self._sql)
 
+    @clearly()
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         self._remember_names(output, pseudonyms)
         write_log(self._sql, self._asked, self._types, target)
 
+    @clearly()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         self._remember_names(output, pseudonyms)
         self._sql.execute(f"""
@@ -277,6 +285,7 @@ class DuckDBEngine:
                   FROM shown m JOIN users u USING ("user") ORDER BY u.name)
             TO {literal(str(target))} (FORMAT parquet)""")
 
+    @clearly()
     def write_users(self, users: Ints, target: Path) -> None:
         self._sql.register("chosen_users", {"user": users})
         self._sql.execute(f"""
@@ -304,20 +313,15 @@ class DuckDBEngine:
         self._close()
 
 
-def _no_room() -> SloganError:
-    return SloganError(
-        "counting ran out of memory and of room to spill",
-        hint="raise --memory-limit, or point TMPDIR to a larger disk",
-    )
-
-
 def _ints(column: Any) -> Ints:
     return np.ascontiguousarray(column, dtype=np.int64)
 
 
-def _dispose(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def _dispose(connection: duckdb.DuckDBPyConnection, private: Held) -> None:
+    with cleaning():
+        connection.interrupt()  # after a signal a query may still be running
+        connection.close()
+        private.remove()
 
 
 ENGINE = DuckDBEngine

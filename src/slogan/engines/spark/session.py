@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 from py4j.protocol import Py4JError
@@ -20,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from slogan.engines import Spark
 from slogan.errors import EngineError, OptionError
+from slogan.folders import Held, scratch
 
 _INSTALL_JAVA = (
     "install Java 17, such as openjdk-17-jre-headless, or set JAVA_HOME; or use --engine duckdb"
@@ -89,14 +88,14 @@ def _connected(address: str, settings: Spark) -> Opened:
 
 def _started(settings: Spark) -> Opened:
     _require_java()
-    folder = Path(tempfile.mkdtemp(prefix="slogan-"))  # mode 0700: what is spilled is of the log
+    private = scratch()  # what is spilled is of the log
     conf = SparkConf()
     master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
     chosen = {
         **_QUIET,
         **(_ON_THIS_MACHINE if master.startswith("local") else {}),
-        "spark.local.dir": str(folder),
-        "spark.sql.warehouse.dir": str(folder),
+        "spark.local.dir": str(private.path),
+        "spark.sql.warehouse.dir": str(private.path),
         "spark.app.name": "slogan",
         **settings.conf,
     }
@@ -110,17 +109,17 @@ def _started(settings: Spark) -> Opened:
         gateway: Any = running or cast("Any", java_gateway).launch_gateway(conf, quiet)
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as cause:
-        shutil.rmtree(folder, ignore_errors=True)
+        private.remove()
         raise EngineError(
             f"Spark does not start{' on ' if master else ''}{master}",
             hint=f"check --spark-master and --spark-conf; {_INSTALL_JAVA}",
         ) from cause
-    return Opened(session, partial(_end, session, folder))
+    return Opened(session, partial(_end, session, private))
 
 
-def _end(session: SparkSession, folder: Path) -> None:
+def _end(session: SparkSession, private: Held) -> None:
     session.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    private.remove()
 
 
 def _require_java() -> None:

@@ -1,0 +1,150 @@
+"""Runs that meet a fault, and what must be true of the disk after any of them."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import slogan
+from slogan.publishing import sha256_of
+
+SERVER = Path(__file__).with_name("run_server.py")
+BUDGETS = {
+    "sanitize": ["--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe"],
+    "synthesize": ["--epsilon", "8", "--delta", "1e-3"],
+}
+USERS, PAIRS = 240, 6
+KILL = ("signal", int(signal.SIGKILL))
+
+
+class Server:
+    """Has commands run in forks of a process that knows slogan already."""
+
+    def __init__(self):
+        self._process = subprocess.Popen(
+            [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def perform(self, runs):
+        self._process.stdin.write(json.dumps(runs) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(timeout=60)
+
+
+class Site:
+    """A log, a ledger without a cap, a folder for releases and one for temporary files."""
+
+    def __init__(self, folder, server):
+        self.folder, self.server = folder, server
+        self.log = folder / "clicks.tsv"
+        self.releases, self.temporary = folder / "releases", folder / "temporary"
+        self.words = folder / "words.txt"
+        self.replaced = Counter()
+        for place in (self.releases, self.temporary):
+            place.mkdir()
+        rows = [
+            f"{user}\tquery {n}\twww.site{n}.com\t{1 + (user + n) % 3}\n"
+            for user in range(USERS)
+            for n in range(PAIRS)
+            if (user + n) % 4
+        ]
+        self.log.write_text("user\tquery\turl\tcount\n" + "".join(rows))
+        self.ledger = slogan.Ledger.locate("web-users", folder / "ledgers/web-users.ledger")
+        self.ledger.create()
+
+    def run(self, verb, target, *more, recorded=True, **faults):
+        """One run as the server takes it."""
+        recording = ["--ledger", str(self.ledger.file)] if recorded else []
+        return {
+            "command": [
+                *(verb, str(self.log), "-o", str(self.releases / target), *BUDGETS[verb]),
+                *(*recording, *more, "--json"),
+            ],
+            "folder": str(self.folder),
+            "environment": {"TMPDIR": str(self.temporary)},
+            "words": str(self.words),
+            **faults,
+        }
+
+    def perform(self, *runs):
+        """Exit codes and steps of runs that start together."""
+        return self.server.perform(list(runs))
+
+    def say(self):
+        """What the last runs wrote; says it once."""
+        said = self.words.read_text() if self.words.exists() else ""
+        self.words.unlink(missing_ok=True)
+        return said
+
+    def manifest(self, target="release"):
+        """The checksum of a release's manifest; None if there is no release."""
+        file = self.releases / target / "public/manifest.json"
+        return sha256_of(file) if file.exists() else None
+
+    def next_run(self, verb, *, recorded):
+        """Another run beside, after which nothing of killed ones is left; its release is taken."""
+        answer = self.perform(self.run(verb, "next", recorded=recorded))[0]
+        assert answer["code"] == 0, self.say()
+        self.check_nothing_left()
+        if recorded:
+            self.replaced[self.manifest("next")] += 1
+        shutil.rmtree(self.releases / "next")
+
+    # --- what must be true ---
+
+    def check_releases(self):
+        """No half release, none without its entry; returns the manifests by their place."""
+        found = {}
+        for release in self.releases.iterdir():
+            if release.name.startswith("."):
+                continue
+            assert_whole(release)
+            found[release] = sha256_of(release / "public/manifest.json")
+        counted = {entry.manifest_sha256 for entry in self._as_it_stands().releases}
+        assert set(found.values()) <= counted
+        return found
+
+    def check_books(self):
+        """No entry that counts without a release that is there, or was there and was replaced."""
+        books = self.ledger.books()
+        found = self.check_releases()
+        assert set(books.outcomes.values()) <= {"published", "abandoned"}
+        assert {number for number, _ in books.booked()} == set(books.outcomes)
+        counted = Counter(entry.manifest_sha256 for entry in books.releases)
+        assert counted == Counter(found.values()) + self.replaced
+        return books
+
+    def check_nothing_left(self):
+        """No temporary file or folder of slogan's anywhere."""
+        hidden = [p for p in self.releases.iterdir() if p.name.startswith(".")]
+        beside = {p.name for p in self.ledger.file.parent.iterdir()}
+        assert hidden == []
+        assert list(self.temporary.iterdir()) == []
+        assert beside == {"web-users.ledger", ".web-users.ledger.lock"}
+
+    def _as_it_stands(self):
+        """The books without settling anything."""
+        from slogan.dp.books import Books
+
+        return Books(self.ledger.file, tuple(self.ledger._chain.read()))
+
+
+def assert_whole(release):
+    """Every file is there, and the log is the one that the manifest describes."""
+    manifest = json.loads((release / "public/manifest.json").read_text())
+    public = {p.name for p in (release / "public").iterdir()}
+    assert public == {"manifest.json", "report.html", "log.tsv"}
+    assert sha256_of(release / "public/log.tsv") == manifest["log"]["sha256"]
+    assert (release / "public/report.html").read_text().rstrip().endswith("</html>")
+    assert (release / "curator/report.html").read_text().rstrip().endswith("</html>")
+    json.loads((release / "curator/certificate.json").read_text())
+    assert {p.name for p in release.iterdir()} == {"public", "curator"}
+    assert (release / "curator").stat().st_mode & 0o777 == 0o700

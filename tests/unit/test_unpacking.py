@@ -1,0 +1,125 @@
+"""Decompression bombs are refused before they are read, and logs that shrink well are not."""
+
+import gzip
+import io
+
+import duckdb
+import pytest
+import zstandard
+
+import slogan
+from slogan import unpacking
+from slogan.errors import LogFormatError, LogNotFoundError
+
+HEADER = b"user\tquery\turl\tcount\n"
+
+
+def gzipped(file, chunks):
+    with gzip.open(file, "wb", compresslevel=6) as packed:
+        for chunk in chunks:
+            packed.write(chunk)
+
+
+def zstandarded(file, chunks):
+    with file.open("wb") as target, zstandard.ZstdCompressor().stream_writer(target) as packed:
+        for chunk in chunks:
+            packed.write(chunk)
+
+
+PACKED = {"tsv.gz": gzipped, "tsv.zst": zstandarded, "jsonl.zst": zstandarded}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A smaller harmless size, so that a bomb of a test is small too."""
+    monkeypatch.setattr(unpacking, "ALWAYS_ALLOWED", 1 << 20)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("filling", [b"\0", b"\n", b"1\tq\tu\t1\n"])
+def test_a_bomb_is_refused_without_keeping_it(tmp_path, small, suffix, filling, ladder):
+    file = tmp_path / f"bomb.{suffix}"
+    PACKED[suffix](file, [HEADER, *[filling * (1 << 18)] * 20])
+    assert file.stat().st_size < (1 << 17)
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(file)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_log_that_shrinks_to_a_fiftieth_is_read(tmp_path, small, suffix):
+    rows = [b"%d\tquery %d\twww.site%d.com\t1\n" % (u, u % 5, u % 5) for u in range(100_000)]
+    if suffix.startswith("jsonl"):
+        rows = [b'{"user": %d, "query": "q", "url": "u"}\n' % u for u in range(100_000)]
+    else:
+        rows = [HEADER, *rows]
+    file = tmp_path / f"log.{suffix}"
+    PACKED[suffix](file, rows)
+
+    assert sum(map(len, rows)) > unpacking.ALWAYS_ALLOWED
+    slogan.read(file)
+
+
+def test_a_small_file_may_be_packed_as_tightly_as_it_likes(tmp_path):
+    file = tmp_path / "log.tsv.zst"
+    PACKED["tsv.zst"](file, [HEADER, b"1\tq\tu\t1\n" * 200_000])
+
+    assert slogan.read(file).compression == ".zst"
+
+
+@pytest.mark.parametrize("suffix", ["parquet.gz", "parquet.zst"])
+def test_a_packed_parquet_file_is_no_way_around_it(tmp_path, small, suffix):
+    pack = gzipped if suffix.endswith("gz") else zstandarded
+    pack(tmp_path / f"bomb.{suffix}", [b"PAR1" + b"\0" * (1 << 22)])
+
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(tmp_path / f"bomb.{suffix}")
+
+
+@pytest.mark.parametrize("what", ["rows", "texts"])
+def test_parquet_that_announces_more_than_a_log_would(tmp_path, small, what):
+    file = tmp_path / "bomb.parquet"
+    query = {
+        "rows": "SELECT 1 AS user, 'q' AS query, 'u' AS url FROM range(3000000)",
+        "texts": "SELECT r AS user, repeat('x', 100000) || r AS query, 'u' AS url "
+        "FROM range(200) t(r)",
+    }[what]
+    duckdb.sql(query).write_parquet(str(file), compression="zstd")
+
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(file)
+
+
+@pytest.mark.parametrize("suffix", ["tsv.gz", "tsv.zst"])
+def test_damaged_files_are_not_bombs(tmp_path, suffix):
+    whole = io.BytesIO()
+    if suffix.endswith("gz"):
+        whole.write(gzip.compress(HEADER * 3_000_000, 1))
+    else:
+        whole.write(zstandard.ZstdCompressor(level=1).compress(HEADER * 3_000_000))
+    content = bytearray(whole.getvalue())
+    content[len(content) // 2 :] = bytes(len(content) // 2)
+    file = tmp_path / f"log.{suffix}"
+    file.write_bytes(content)
+    try:
+        slogan.read(file)
+    except LogFormatError as error:
+        assert "not a readable file" in error.problem  # noqa: PT017 - it may also be read later
+
+
+def test_a_folder_is_not_a_log(tmp_path):
+    (tmp_path / "log.tsv").mkdir()
+    with pytest.raises(LogNotFoundError):
+        slogan.read(str(tmp_path / "*.tsv"))
+
+
+def test_a_real_bomb_of_zstandard(tmp_path, ladder):
+    """A hundred gigabytes of one line in a few megabytes: refused after the first of them."""
+    file = tmp_path / "bomb.tsv.zst"
+    zeros = zstandard.ZstdCompressor(level=1).compress(bytes(1 << 26))
+    file.write_bytes(zstandard.ZstdCompressor().compress(HEADER) + zeros * 1600)
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(file)
