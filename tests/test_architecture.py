@@ -15,7 +15,8 @@ ROOMS = """
     histogram constraints program plan objectives solvers sampling dp laplace planning
     climbing outside
     detection unpacking searchlog rows pseudonyms engines
-    promise manifest report publication release synthetic capped_release inspection capped pipeline
+    promise manifest report publication release synthetic capped_release inspection capped
+    distributing pipeline
     synthesizing evaluation dry_plans dry_runs frontier
     vocabulary population generate audit attacks demo reproduction reproducing
     words story options terminal reviewing surveying cli

@@ -162,6 +162,7 @@ def sanitize(
             seed=seed,
             engine=reading.host(),
             memory_limit=reading.memory_limit,
+            checkpoints=output.absolute().with_name(f".{output.name}.solving"),
             watcher=watch,
         )
         try:

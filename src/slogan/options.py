@@ -139,9 +139,12 @@ class Utility:
     "For frequent_pairs: a pair is frequent from this share of clicks on; 1/500 if not given."
     output_size: int | None = None
     "For frequent_pairs: clicks to release, at most λ; half of λ if not given."
-    solver: Annotated[str, Parameter(help=f"auto, or one of: {', '.join(solvers.names())}.")] = (
-        "auto"
-    )
+    solver: Annotated[
+        str,
+        Parameter(
+            help=f"auto, one of: {', '.join(solvers.names())}; or {solvers.DISTRIBUTED}, on Spark."
+        ),
+    ] = "auto"
     time_limit: float = 60.0
     "Seconds the solver may take for each problem."
     gap: float = 1e-4

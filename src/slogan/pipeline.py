@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
 from slogan import engines, objectives
 from slogan.capped import capped
 from slogan.capped_release import CappedRelease
+from slogan.distributing import distribution
 from slogan.engines import Counted, Spark
 from slogan.errors import AllPairsUniqueError, OptionError, SingleUserError
 from slogan.modes import Counts, Exact, Laplace, Parameters, Private
@@ -39,6 +41,7 @@ def sanitize(
     seed: int | None = None,
     engine: str | Spark = "duckdb",
     memory_limit: str | None = None,
+    checkpoints: str | Path | None = None,
     watcher: Watcher = silent,
 ) -> Release | CappedRelease:
     """Publishable counts with the best utility, and a user drawn for every released click.
@@ -47,7 +50,7 @@ def sanitize(
         log: A log described by `read()`, or what `read()` takes.
         budget: ε and δ.
         objective: What utility means; the output size if not given.
-        solver: A file of `solvers/`, or "auto".
+        solver: A file of `solvers/`, "distributed" for Spark's, or "auto".
         time_limit: Seconds the solver may take for each problem.
         gap: Relative distance from the proven bound at which the solver may stop.
         counts: Where the counts come from: `Exact()`, the heuristic `Laplace(bound, epsilon)`, or
@@ -56,6 +59,8 @@ def sanitize(
         seed: Makes a reproducible test run, which `verify` refuses.
         engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
+        checkpoints: Folder for those of the distributed solver, which a run that was killed leaves
+            there for the next; it is removed at the end. If not given, none outlive the run.
         watcher: Told the stage and how far it is.
     """
     if pseudonyms not in ("fresh", "keep"):
@@ -88,8 +93,10 @@ def sanitize(
                 stages=stages,
             )
         rng = randomness(seed)
+        folder = None if checkpoints is None else Path(checkpoints)
+        apart = distribution(host, asked, mode, budget, solver=solver, folder=folder)
         with stages.stage("count"):
-            counted = host.count(source)
+            counted = apart.count(source) if apart else host.count(source)
         check_shared(counted)
         effort = Effort(
             time_limit=time_limit,
@@ -99,6 +106,8 @@ def sanitize(
         planning = Planning(asked, budget, solver, effort, stages)
         if isinstance(mode, Laplace):
             found = planning.laplace(counted.hist, mode, rng)
+        elif apart and counted.stayed:
+            found, counted = apart.plan(counted, planning)
         else:
             found = planning.exact(counted.hist)
         with stages.stage("sample"):
@@ -142,7 +151,7 @@ def check_shared(counted: Counted) -> None:
     """Say why nothing can be released of a log without a shared pair."""
     if counted.users == 1:
         raise SingleUserError
-    if counted.hist.pairs == 0:
+    if counted.shared.pairs == 0:
         raise AllPairsUniqueError(users=counted.users, pairs=counted.pairs)
 
 

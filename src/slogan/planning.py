@@ -47,14 +47,14 @@ class Planning:
 
     def exact(self, hist: PairHistogram) -> Planned:
         """The optimal counts for the log as it is: [Hong12, Algorithm 1]."""
-        constraints = self._constrained(hist)
+        constraints = self.constrained(hist)
         with self.stages.stage("solve"):
             program = self._program(constraints)
             solution = solvers.load(self.solver)(program, self.effort)
         with self.stages.stage("gate"):
             planned = plan(solution.x, constraints)
         if planned.size == 0:
-            raise _empty(constraints)
+            raise empty(constraints)
         everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
         return Planned(
             left=everything,
@@ -67,7 +67,7 @@ class Planning:
 
     def laplace(self, hist: PairHistogram, mode: Laplace, rng: Randomness) -> Planned:
         """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
-        whole = self._constrained(hist)
+        whole = self.constrained(hist)
         with self.stages.stage("solve"):
             question = self._program(whole)
         with self.stages.stage("leave-one-out"):
@@ -84,7 +84,7 @@ class Planning:
                 f"{mode.bound} and are removed; the others share no pair",
                 hint="raise --laplace-bound, or pool a longer period of logs",
             )
-        constraints = self._constrained(left.hist)
+        constraints = self.constrained(left.hist)
         with self.stages.stage("solve"):
             program = self._program(constraints)
             solution = relaxed_solution(program, self.effort)
@@ -104,7 +104,8 @@ class Planning:
             plan=planned,
         )
 
-    def _constrained(self, hist: PairHistogram) -> PrivacyConstraints:
+    def constrained(self, hist: PairHistogram) -> PrivacyConstraints:
+        """The constraints of a histogram under this budget."""
         with self.stages.stage("constrain"):
             constraints = privacy_constraints(hist, self.budget)
             fitting, entries = np.count_nonzero(constraints.upper), constraints.cost.nnz
@@ -121,6 +122,7 @@ class Planning:
         return self.objective.program(constraints, largest=largest)
 
 
-def _empty(constraints: PrivacyConstraints) -> EmptyPlanError:
+def empty(constraints: PrivacyConstraints) -> EmptyPlanError:
+    """Why nothing is released, with the number."""
     cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
     return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)

@@ -120,6 +120,8 @@ class Solution:
     """Proven: no integer solution has a better value."""
     status: Status
     solver: str
+    trace: tuple[tuple[int, float, float], ...] = ()
+    """How a solver by steps converged: steps, value of fractional counts, bound."""
 
 
 def gap(*, value: float, bound: float) -> float:

@@ -52,7 +52,7 @@ class Release(Publication):
         return status(value=self.value, bound=self.bound, allowed=allowed)
 
     def summary(self) -> dict[str, Any]:
-        hist = self.counted.hist
+        shared = self.counted.shared
         return {
             "objective": self.objective,
             "counts": self.mode.name,
@@ -62,8 +62,8 @@ class Release(Publication):
             "users": self.counted.users,
             "pairs": self.counted.pairs,
             "clicks_in": self.counted.clicks,
-            "shared": {"users": hist.users, "pairs": hist.pairs, "clicks": hist.clicks},
-            "users_unconstrained": self.counted.users - hist.users,
+            "shared": {"users": shared.users, "pairs": shared.pairs, "clicks": shared.clicks},
+            "users_unconstrained": self.counted.users - shared.users,
             "users_removed": len(self.removed),
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
@@ -75,7 +75,8 @@ class Release(Publication):
             "gap": gap(value=self.value, bound=self.bound),
             "status": str(self.status),
             "solver": self.solution.solver,
-            "size_bound": self.constraints.size_bound,
+            **({"convergence": self.solution.trace} if self.solution.trace else {}),
+            "size_bound": self._size_bound,
             "exposed_users_expected": self.constraints.expected_exposed(self.plan.counts),
             "test_run": self.seed is not None,
             "seconds": self.stages.rounded(),
@@ -89,17 +90,28 @@ class Release(Publication):
         if isinstance(self.mode, Laplace):
             self.engine.write_users(self.removed, curator / "removed.parquet")
 
+    @property
+    def _size_bound(self) -> float:
+        stayed = self.counted.stayed
+        return stayed.users * self.constraints.limit if stayed else self.constraints.size_bound
+
     def drawn(self) -> dict[str, Any]:
         counts, constraints = self.plan.counts, self.constraints
-        shared, left = self.counted.hist.clicks, constraints.hist.pair_total
-        lost = {"unique_pairs": self.counted.clicks - shared}
+        shared, left = self.counted.shared, constraints.hist
+        lost = {"unique_pairs": self.counted.clicks - shared.clicks}
         if isinstance(self.mode, Laplace):
-            lost["removed_users"] = shared - constraints.hist.clicks
-        return {
-            "figures": asdict(figures(*self.clicks_before_and_after())),
-            "clicks_by_fate": {**lost, **clicks_by_fate(left, counts, constraints.upper)},
-            "budget_use": budget_use(constraints.charge(counts), constraints.limit),
-        }
+            lost["removed_users"] = shared.clicks - left.clicks
+        fate = clicks_by_fate(left.pair_total, counts, constraints.upper)
+        use = budget_use(constraints.charge(counts), constraints.limit)
+        drawn: dict[str, Any] = {}
+        if self.counted.stayed:
+            # The pairs that stayed in the engine are in no figure, and their clicks in two sums.
+            fate["too_dear"] += shared.too_dear
+            fate["not_chosen"] += shared.clicks - shared.too_dear - left.clicks
+            use[0] += shared.users - left.users
+        else:
+            drawn["figures"] = asdict(figures(*self.clicks_before_and_after()))
+        return {**drawn, "clicks_by_fate": {**lost, **fate}, "budget_use": use}
 
     @property
     def method(self) -> str:

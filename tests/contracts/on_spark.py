@@ -4,6 +4,10 @@ python on_spark.py LOG FOLDER MASTER [PID PID]
 
 The first worker is killed in `sanitize`, when all is counted and nothing handed over; the second in
 `synthesize`, when the log is counted and Spark is still to sum up all rounds, and to write.
+
+python on_spark.py LOG FOLDER MASTER distributed [PID]
+
+One release solved in Spark, and a worker killed when the first steps are taken.
 """
 
 import json
@@ -17,9 +21,43 @@ import slogan
 MOMENTS = {"sanitize": "count", "synthesize": "selection"}
 
 
-def main(log, folder, master, *workers):
+def place(master):
     conf = {"spark.sql.shuffle.partitions": "2", "spark.executor.memory": "512m"}
-    engine = slogan.Spark(master=master, conf={} if master.startswith("sc:") else conf)
+    return slogan.Spark(master=master, conf={} if master.startswith("sc:") else conf)
+
+
+def distributed(log, folder, master, *workers):
+    doomed, killed = [int(pid) for pid in workers], []
+
+    def kill(stage, note):
+        if stage == "solve" and "gap" in note and doomed:
+            killed.append(doomed.pop())
+            os.kill(killed[0], signal.SIGKILL)
+
+    budget = slogan.PrivacyBudget(epsilon=6, delta="0.5")
+    release = slogan.sanitize(
+        log,
+        budget,
+        engine=place(master),
+        solver="distributed",
+        checkpoints=Path(folder) / "kept",
+        watcher=kill,
+    )
+    release.save(Path(folder) / "out")
+    release.close()
+    told = {
+        "solver": release.solution.solver,
+        "killed": len(killed),
+        "ok": slogan.verify(log, Path(folder) / "out").ok,
+        "left": (Path(folder) / "kept").exists(),
+    }
+    sys.stdout.write(json.dumps(told))
+
+
+def main(log, folder, master, *workers):
+    if workers[:1] == ("distributed",):
+        return distributed(log, folder, master, *workers[1:])
+    engine = place(master)
     doomed, told = [int(pid) for pid in workers], {}
     for name, delta in (("sanitize", "0.5"), ("synthesize", "1e-3")):
         verb, killed = getattr(slogan, name), []

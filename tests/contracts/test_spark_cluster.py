@@ -68,13 +68,29 @@ def test_a_cluster_that_loses_its_workers_one_by_one_still_releases(tmp_path, lo
     assert found == {"sanitize": expected, "synthesize": expected}
 
 
+@pytest.mark.long
+def test_a_cluster_that_loses_a_worker_still_solves(tmp_path, log):
+    from spark_processes import cluster
+
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as (master, workers, _):
+        doomed = workers[0].pid
+        found = started(PROGRAM, log, tmp_path, master, "distributed", doomed, cwd=tmp_path)
+        found = told(finished(found))
+
+    assert found == {"solver": "distributed", "killed": 1, "ok": True, "left": False}
+
+
 def test_a_connect_server_counts_and_writes(tmp_path, log):
     from spark_processes import connect_server
 
     (tmp_path / "server").mkdir()
     with connect_server(tmp_path / "server") as address:
         found = told(finished(started(PROGRAM, log, tmp_path, address, cwd=tmp_path)))
+        apart = started(PROGRAM, log, tmp_path, address, "distributed", cwd=tmp_path)
+        apart = told(finished(apart))
 
+    assert apart == {"solver": "distributed", "killed": 0, "ok": True, "left": False}
     digest = slogan.inspect(log).counted.hist.digest()
     expected = {"digest": digest, "killed": 0, "ok": True}
     assert found == {"sanitize": expected, "synthesize": expected}

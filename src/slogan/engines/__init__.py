@@ -9,20 +9,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from slogan.arrays import Ints
 from slogan.dp.remote import AnyHistogram, brought
 from slogan.errors import EngineError
-from slogan.histogram import LogSize, PairHistogram
+from slogan.histogram import LogSize, PairHistogram, Remainder
 from slogan.pseudonyms import IdKind
 from slogan.registry import load_module, module_names
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog, Source, read
+from slogan.solvers import Effort
 from slogan.stages import Watcher, silent
 
 Whose = Literal["same", "others"] | Path
 """Whose user-IDs a second log has: the first log's, other people's, or pseudonyms by a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """How much of a log is on shared pairs."""
+
+    users: int
+    pairs: int
+    clicks: int
+    too_dear: int = 0
+    """Clicks on pairs that were left out before they came to this process: none of them fits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +49,14 @@ class Counted:
     rows_without_click: int
     bad_rows: dict[str, int] = field(default_factory=dict[str, int])
     """Rows skipped because they cannot be read, by reason."""
+    stayed: Shared | None = None
+    """Set if the clicks on shared pairs stayed in the engine; the histogram is a part of them."""
+
+    @property
+    def shared(self) -> Shared:
+        """How much of the log is on shared pairs."""
+        hist = self.hist
+        return self.stayed or Shared(users=hist.users, pairs=hist.pairs, clicks=hist.clicks)
 
     @cached_property
     def hist(self) -> PairHistogram:
@@ -124,6 +144,60 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Forget the log and remove what was spilled to disk."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A packing problem about a counted log: as many clicks as the limit of every user allows."""
+
+    limit: float
+    most: int | None
+    """The most clicks of one pair."""
+    one_of_query: bool
+    """Whether at most one click is released among the pairs of a query."""
+    forced: bool
+    """Whether to solve it in the engine even if it fits this process."""
+    folder: Path | None
+    """Where to keep checkpoints; if not given, nowhere that outlives the run."""
+
+
+Trace = tuple[tuple[int, float, float], ...]
+"""How it converged: after so many steps, the value of fractional counts and the proven bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """What an engine says to a packing problem."""
+
+    left: Remainder
+    """The clicks on the pairs that are left, of all their holders."""
+    x: Ints | None
+    """Proposed counts of these pairs; None if they are for this process to choose."""
+    bound: float | None
+    """Proven of the whole problem; None if what is left is the whole."""
+    trace: Trace = ()
+    too_dear: int
+    """Clicks on pairs that no solution can use."""
+    cheapest: float = 0.0
+    """If no pair is left, what one click of the cheapest would charge some user."""
+
+
+@runtime_checkable
+class Packer(Protocol):
+    """What an engine can do besides: solve, where it counted, what does not fit this process."""
+
+    def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
+        """Count a log without unique pairs; the clicks stay if they do not fit this process.
+
+        Args:
+            log: The log; an engine counts one.
+            forced: Whether they stay in any case.
+        """
+        ...
+
+    def pack(self, asked: Question, effort: Effort) -> Packed:
+        """Solve a packing problem about the counted log."""
         ...
 
 

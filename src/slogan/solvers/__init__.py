@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from slogan.arrays import Ints
+from slogan.errors import OptionError
 from slogan.program import Program, Solution
 from slogan.registry import load_module, module_names
 
 AUTO = "packing"
 """What `--solver auto` stands for."""
+DISTRIBUTED = "distributed"
+"""The solver that runs where Spark counts; it is the engine's, not a file here."""
 
 
 Report = Callable[[float, float], None]
@@ -53,4 +56,9 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Solver:
     """The solver of that name."""
+    if name == DISTRIBUTED:
+        raise OptionError(
+            "the distributed solver is for sanitize alone, where Spark counts",
+            hint="leave --solver out",
+        )
     return load_module(sys.modules[__name__], AUTO if name == "auto" else name).solve

@@ -6,7 +6,7 @@ number of rows by reason.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
-from slogan.engines import Counted, Spark, Whose
+from slogan.engines import Counted, Packed, Question, Shared, Spark, Whose
 from slogan.engines._beside import none_beside, with_numbers_of
-from slogan.engines.spark import reading, writing
-from slogan.engines.spark.arriving import Arrivals
+from slogan.engines.spark import packing, reading, writing
+from slogan.engines.spark.arriving import Arrivals, histogram_bytes
 from slogan.engines.spark.beside import known_pairs, known_users
 from slogan.engines.spark.counting import Numbered, added_up, check, number
 from slogan.engines.spark.drawing import draw_users
@@ -34,6 +34,7 @@ from slogan.pseudonyms import IdKind
 from slogan.randomness import Randomness
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
+from slogan.solvers import Effort
 from slogan.stages import Watcher, silent
 
 _BYTES_PER_DRAW = 8 * 3
@@ -60,6 +61,18 @@ class SparkEngine:
         self._types: dict[str, str] = {}
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+        return self._count(log, unique_pairs=unique_pairs, stays=lambda _: False)
+
+    def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
+        def stays(numbered: Numbered) -> bool:
+            rows, _, pairs = numbered.size
+            return forced or not self._arrivals.fit(histogram_bytes(rows, pairs))
+
+        return self._count(log, unique_pairs=False, stays=stays)
+
+    def _count(
+        self, log: SearchLog, *, unique_pairs: bool, stays: Callable[[Numbered], bool]
+    ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
@@ -71,8 +84,14 @@ class SparkEngine:
             self._numbered = numbered
             whole = SparkHistogram(self._session, numbered, self._arrivals)
             self._histogram = whole
+        stayed = None
+        if stays(numbered):
+            _, users, pairs = numbered.size
+            stayed = Shared(users=users, pairs=pairs, clicks=numbered.clicks_of_pairs)
+        here = packing.NOTHING.hist if stayed else whole
         self._result = Counted(
-            rows=whole if unique_pairs else whole.brought(),
+            rows=here if stayed or unique_pairs else whole.brought(),
+            stayed=stayed,
             clicks=checked.clicks,
             users=numbered.users_of_log,
             pairs=numbered.pairs_of_log,
@@ -80,6 +99,9 @@ class SparkEngine:
             bad_rows=checked.bad_rows,
         )
         return self._result
+
+    def pack(self, asked: Question, effort: Effort) -> Packed:
+        return packing.pack(self._session, self._numbers, asked, effort, self._arrivals)
 
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first, mine = self._counted, self._numbers

@@ -38,8 +38,8 @@ _ADDED_UP = f"""
     FROM {{judged}} GROUP BY name, query, url, reason, file, apart HAVING n > 0"""
 _TOGETHER = ("query", "url", "apart")
 _HELD = """
-    SELECT query, url, apart, count(*) AS holders FROM {added} WHERE reason IS NULL
-    GROUP BY query, url, apart"""
+    SELECT query, url, apart, count(*) AS holders, sum(clicks) AS clicks FROM {added}
+    WHERE reason IS NULL GROUP BY query, url, apart"""
 # A hash of the pairs or users of each task spares sorting the clicks, which are many more.
 _NAMED = """
     SELECT /*+ SHUFFLE_HASH(p) */ t.name, p.pair, t.clicks FROM {added} t
@@ -122,17 +122,20 @@ class Numbered:
     users_of_log: int
     size: tuple[int, int, int]
     """Rows of clicks, users and pairs that have numbers."""
+    clicks_of_pairs: int
+    """Clicks on the pairs that have numbers."""
 
 
 def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Numbered:
     """Number pairs, queries and users from 0 in the order of their bytes."""
     held = run(session, _HELD, added=added)
     least = 1 if unique_pairs else 2
-    pairs_of_log, kept, rows = one(
+    pairs_of_log, kept, rows, clicks_of_pairs = one(
         run(
             session,
             f"""SELECT count(*), count_if(holders >= {least}),
-                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0) FROM {{held}}""",
+                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0),
+                       coalesce(sum(IF(holders >= {least}, clicks, 0)), 0) FROM {{held}}""",
             held=held,
         )
     )
@@ -153,6 +156,7 @@ def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Nu
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
         size=(rows, numbered_users, kept),
+        clicks_of_pairs=clicks_of_pairs,
     )
 
 

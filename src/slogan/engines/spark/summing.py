@@ -20,14 +20,13 @@ from slogan.dp.coverage import MOST_CLICKS as COVERAGE_MOST
 from slogan.dp.grouping import Grouping
 from slogan.dp.sizes import LARGEST
 from slogan.dp.sums import BITS
-from slogan.engines.spark.arriving import Arrivals
+from slogan.engines.spark.arriving import Arrivals, histogram_bytes
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.speaking import SparkContributions, speaking
 from slogan.engines.spark.sql import asking, by_number, frame_of, ints, one, root, run
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
-_BYTES_PER_ROW = 8 * 3
 _BYTES_PER_SUM = 8 * 2
 
 _TOTALS = "SELECT pair, sum(clicks) FROM {clicks} GROUP BY pair"
@@ -92,7 +91,7 @@ class SparkHistogram:
 
     def brought(self) -> PairHistogram:
         words = f"{self._rows:,} clicked pairs of users"
-        self._arrivals.announce("count", words, _BYTES_PER_ROW * (self._rows + self.pairs))
+        self._arrivals.announce("count", words, histogram_bytes(self._rows, self.pairs))
         with asking():
             pair, number_of = ints(self._numbered.pairs.select("pair", "query_number"))
             query = np.empty_like(number_of)
