@@ -26,7 +26,7 @@ class Keeping(DuckDBEngine):
         counted = self.count(log)
         self.whole = hist = counted.hist
         shared = Shared(users=hist.users, pairs=hist.pairs, clicks=hist.clicks)
-        return replace(counted, hist=hist.only(np.zeros(0, dtype=np.int64)), stayed=shared)
+        return replace(counted, rows=hist.only(np.zeros(0, dtype=np.int64)), stayed=shared)
 
     def pack(self, asked, effort):
         del effort

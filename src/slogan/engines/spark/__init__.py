@@ -7,13 +7,11 @@ number of rows by reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
@@ -24,6 +22,7 @@ from slogan.engines.spark.arriving import Arrivals, histogram_bytes
 from slogan.engines.spark.beside import known_pairs, known_users
 from slogan.engines.spark.counting import Numbered, added_up, check, number
 from slogan.engines.spark.drawing import draw_users
+from slogan.engines.spark.keeping import Kept
 from slogan.engines.spark.reading import address, rows, typed_table
 from slogan.engines.spark.session import opened
 from slogan.engines.spark.sql import asking, discreet, frame_of, one, run
@@ -53,6 +52,7 @@ class SparkEngine:
         self._arrivals = Arrivals.within(memory_limit, watcher)
         self._opened = opened(spark or Spark())
         self._session = self._opened.session
+        self._kept = Kept(self._session)
         self._log: SearchLog | None = None
         self._added: DataFrame | None = None
         self._numbered: Numbered | None = None
@@ -77,12 +77,13 @@ class SparkEngine:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
         with _counting(log):
-            added = self._added = added_up(self._session, rows(self._session, log)).persist()
+            added = self._kept.keep(added_up(self._session, rows(self._session, log)))
+            self._added = added
             checked = check(self._session, added, log)
             self._types = writing.column_types(self._session, log)
-            numbered = number(self._session, added, unique_pairs=unique_pairs)
+            numbered = number(self._session, added, self._kept, unique_pairs=unique_pairs)
             self._numbered = numbered
-            whole = SparkHistogram(self._session, numbered, self._arrivals)
+            whole = SparkHistogram(self._session, numbered, self._arrivals, self._kept)
             self._histogram = whole
         stayed = None
         if stays(numbered):
@@ -250,15 +251,7 @@ class SparkEngine:
             writing.write_table(table, target)
 
     def close(self) -> None:
-        kept = [self._added]
-        if self._numbered is not None:
-            kept += [self._numbered.pairs, self._numbered.users, self._numbered.named]
-        for frame in kept:
-            if frame is not None:
-                with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
-                    frame.unpersist()
-        if self._histogram is not None:
-            self._histogram.forget()
+        self._kept.forget()
         self._added = self._numbered = self._histogram = None
         self._opened.end()
         self._opened = replace(self._opened, end=_nothing)

@@ -13,6 +13,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.engines._rejects import bad_row_error
+from slogan.engines.spark.keeping import Kept
 from slogan.engines.spark.reading import HEADER
 from slogan.engines.spark.sql import ints, one, run
 from slogan.errors import EmptyLogError, HugeCountError
@@ -116,8 +117,6 @@ class Numbered:
     """user, name"""
     clicks: DataFrame
     """user, pair, clicks"""
-    named: DataFrame
-    """What clicks are made of, held by Spark: name, pair or none, clicks."""
     pairs_of_log: int
     users_of_log: int
     size: tuple[int, int, int]
@@ -126,11 +125,11 @@ class Numbered:
     """Clicks on the pairs that have numbers."""
 
 
-def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Numbered:
+def number(session: SparkSession, added: DataFrame, kept: Kept, *, unique_pairs: bool) -> Numbered:
     """Number pairs, queries and users from 0 in the order of their bytes."""
     held = run(session, _HELD, added=added)
     least = 1 if unique_pairs else 2
-    pairs_of_log, kept, rows, clicks_of_pairs = one(
+    pairs_of_log, numbered_pairs, rows, clicks_of_pairs = one(
         run(
             session,
             f"""SELECT count(*), count_if(holders >= {least}),
@@ -140,22 +139,21 @@ def number(session: SparkSession, added: DataFrame, *, unique_pairs: bool) -> Nu
         )
     )
     with _for_now(held.filter(f"holders >= {least}")) as some:
-        pairs = _numbered_pairs(session, some, kept).persist()
+        pairs = kept.keep(_numbered_pairs(session, some, numbered_pairs))
         pairs.count()
-    named = run(session, _NAMED, added=added, pairs=pairs).repartition("name").persist()
+    named = kept.keep(run(session, _NAMED, added=added, pairs=pairs).repartition("name"))
     (users_of_log,) = one(run(session, f"SELECT count(*) FROM ({_NAMES})", named=named))
     with _for_now(run(session, f"{_NAMES} HAVING count(pair) > 0", named=named)) as some:
-        users = _numbered_users(session, some, users_of_log).persist()
+        users = kept.keep(_numbered_users(session, some, users_of_log))
         numbered_users = users.count()
     clicks = run(session, _CLICKS, named=named, users=users)
     return Numbered(
         pairs=pairs,
         users=users,
         clicks=clicks,
-        named=named,
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
-        size=(rows, numbered_users, kept),
+        size=(rows, numbered_users, numbered_pairs),
         clicks_of_pairs=clicks_of_pairs,
     )
 

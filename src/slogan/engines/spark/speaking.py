@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from slogan.arrays import Flags, Ints
 from slogan.dp.selection._grid import BITS
 from slogan.dp.selection._spreading import CLOSED, HALVINGS, Halvings
+from slogan.engines.spark.keeping import Kept
 from slogan.engines.spark.sql import asking, by_number, frame_of, ints, root, run
 from slogan.randomness import Randomness
 
@@ -68,19 +69,14 @@ class SparkContributions:
 
 
 def speaking(
-    session: SparkSession, clicks: DataFrame, rng: Randomness, *, most: int, pairs: int
+    session: SparkSession, clicks: DataFrame, kept: Kept, rng: Randomness, *, most: int, pairs: int
 ) -> SparkContributions:
     """The choices of `capped`; users with more pairs than so many get a word each, in order."""
     with asking():
         (many,) = ints(run(session, _MANY, {"most": most}, clicks=clicks))
         own = rng.words(len(many)).view(np.int64)
-        chosen = run(
-            session,
-            _CHOSEN,
-            {"most": most},
-            clicks=clicks,
-            own=frame_of(session, user=np.sort(many), own=own),
-        ).persist()
+        words = frame_of(session, user=np.sort(many), own=own)
+        chosen = kept.keep(run(session, _CHOSEN, {"most": most}, clicks=clicks, own=words))
         speakers = by_number(run(session, _SPEAKERS, chosen=chosen), pairs)
     return SparkContributions(
         session=session, chosen=chosen, pairs=pairs, most=most, speakers=speakers

@@ -55,6 +55,11 @@ def by_number(frame: DataFrame, numbers: int) -> Ints:
 def frame_of(session: SparkSession, **columns: Ints | list[str] | list[bytes]) -> DataFrame:
     """A frame of columns that the driver has."""
     table = cast("Any", pa).table(columns)
+    if table.num_rows == 0:  # of which Connect finds no schema
+        whole = [name for name, values in columns.items() if isinstance(values, np.ndarray)]
+        kinds = {name: "BIGINT" if name in whole else "STRING" for name in columns}
+        nothing = [f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in kinds.items()]
+        return session.range(0).selectExpr(*nothing)
     with _unsurprised():
         return session.createDataFrame(table)
 

@@ -5,12 +5,9 @@ Each sum is that of the function of the same name in slogan/dp, in SQL, number f
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.arrays import Ints
@@ -22,6 +19,7 @@ from slogan.dp.sizes import LARGEST
 from slogan.dp.sums import BITS
 from slogan.engines.spark.arriving import Arrivals, histogram_bytes
 from slogan.engines.spark.counting import Numbered
+from slogan.engines.spark.keeping import Kept
 from slogan.engines.spark.speaking import SparkContributions, speaking
 from slogan.engines.spark.sql import asking, by_number, frame_of, ints, one, root, run
 from slogan.histogram import PairHistogram
@@ -75,19 +73,19 @@ _TOGETHER = """
 class SparkHistogram:
     """The clicks c_ijk of a log that was counted."""
 
-    def __init__(self, session: SparkSession, numbered: Numbered, arrivals: Arrivals) -> None:
+    def __init__(
+        self, session: SparkSession, numbered: Numbered, arrivals: Arrivals, kept: Kept
+    ) -> None:
         self._session = session
         self._numbered = numbered
         self._arrivals = arrivals
         self._rows, self.users, self.pairs = numbered.size
-        self._kept: list[DataFrame] = []
+        self._kept = kept
 
     @cached_property
     def clicks(self) -> DataFrame:
         """user, pair, clicks: computed once, each user's rows together."""
-        together = self._numbered.clicks.repartition("user").persist()
-        self._kept.append(together)
-        return together
+        return self._kept.keep(self._numbered.clicks.repartition("user"))
 
     def brought(self) -> PairHistogram:
         words = f"{self._rows:,} clicked pairs of users"
@@ -127,9 +125,7 @@ class SparkHistogram:
     def capped(self, rng: Randomness, most: int) -> SparkContributions:
         words = f"sums for {self.pairs:,} pairs"
         self._arrivals.announce("selection", words, _BYTES_PER_SUM * self.pairs)
-        chosen = speaking(self._session, self.clicks, rng, most=most, pairs=self.pairs)
-        self._kept.append(chosen.chosen)
-        return chosen
+        return speaking(self._session, self.clicks, self._kept, rng, most=most, pairs=self.pairs)
 
     def clipped_counts(self, pairs: Ints, *, norm: int) -> Ints:
         with asking():
@@ -162,9 +158,3 @@ class SparkHistogram:
 
     def _released(self, pairs: Ints) -> DataFrame:
         return frame_of(self._session, pair=pairs, place=np.arange(len(pairs)))
-
-    def forget(self) -> None:
-        """Free what Spark keeps."""
-        for frame in self._kept:
-            with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
-                frame.unpersist()
