@@ -11,7 +11,7 @@ import pytest
 
 import slogan
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("cluster"), pytest.mark.timeout(1200)]
 
 PATIENCE = 900
 PROGRAM = Path(__file__).with_name("on_spark.py")

@@ -40,6 +40,7 @@ def both(spark):
     """The same log here and in Spark, its rows in no order."""
     from slogan.engines.spark.arriving import Arrivals
     from slogan.engines.spark.counting import Numbered
+    from slogan.engines.spark.keeping import Kept
     from slogan.engines.spark.sql import frame_of
     from slogan.engines.spark.summing import SparkHistogram
 
@@ -51,14 +52,14 @@ def both(spark):
         clicks=frame_of(
             spark.session, user=hist.user[order], pair=hist.pair[order], clicks=hist.count[order]
         ),
-        named=frame_of(spark.session, user=np.arange(hist.users)),
         pairs_of_log=hist.pairs,
         users_of_log=hist.users,
         size=(len(hist.user), hist.users, hist.pairs),
+        clicks_of_pairs=hist.clicks,
     )
-    remote = SparkHistogram(spark.session, numbered, Arrivals(10**9, lambda *_: None))
-    yield hist, remote
-    remote.forget()
+    kept = Kept(spark.session)
+    yield hist, SparkHistogram(spark.session, numbered, Arrivals(10**9, lambda *_: None), kept)
+    kept.forget()
 
 
 RELEASED = np.array([0, 3, 4, 5, 17, 30, 31, 32, 60, 79])
@@ -152,12 +153,12 @@ def test_all_rounds_of_selection_select_the_same(both):
 
 def test_sums_that_do_not_fit_are_refused(both, spark):
     from slogan.engines.spark.arriving import Arrivals
+    from slogan.engines.spark.keeping import Kept
     from slogan.engines.spark.summing import SparkHistogram
 
     said = []
-    small = SparkHistogram(
-        spark.session, both[1]._numbered, Arrivals(1_000, lambda *words: said.append(words))
-    )
+    little = Arrivals(1_000, lambda *words: said.append(words))
+    small = SparkHistogram(spark.session, both[1]._numbered, little, Kept(spark.session))
 
     with pytest.raises(SloganError, match="does not fit"):
         capped(small, SeededRandomness(0))

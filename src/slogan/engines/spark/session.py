@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 from py4j.protocol import Py4JError
@@ -88,7 +89,7 @@ def _connected(address: str, settings: Spark) -> Opened:
 
 def _started(settings: Spark) -> Opened:
     _require_java()
-    private = scratch()  # what is spilled is of the log
+    private = _private()
     conf = SparkConf()
     master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
     chosen = {
@@ -109,7 +110,6 @@ def _started(settings: Spark) -> Opened:
         gateway: Any = running or cast("Any", java_gateway).launch_gateway(conf, quiet)
         session = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as cause:
-        private.remove()
         raise EngineError(
             f"Spark does not start{' on ' if master else ''}{master}",
             hint=f"check --spark-master and --spark-conf; {_INSTALL_JAVA}",
@@ -117,9 +117,18 @@ def _started(settings: Spark) -> Opened:
     return Opened(session, partial(_end, session, private))
 
 
+@cache
+def _private() -> Held:
+    """For what is spilled, which is of the log: Java keeps to the folder of its first session."""
+    held = scratch()
+    atexit.register(held.remove)
+    return held
+
+
 def _end(session: SparkSession, private: Held) -> None:
     session.stop()
-    private.remove()
+    for inside in private.path.iterdir():
+        shutil.rmtree(inside, ignore_errors=True)
 
 
 def _require_java() -> None:
