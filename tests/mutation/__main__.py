@@ -1,6 +1,7 @@
 """python -m tests.mutation: try every mutant, list those that no test notices."""
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -11,7 +12,8 @@ from collections import Counter
 from tests.mutation import report
 from tests.mutation.guards import GUARDS, ROOT
 from tests.mutation.mutants import mutants
-from tests.mutation.trial import Copy
+from tests.mutation.reach import reaching
+from tests.mutation.trial import Copy, Outcome, Plain, compiled
 
 STATE = ROOT / ".mutants"
 
@@ -86,16 +88,18 @@ def try_all(copy, file, number, asked):
     ]
     if not left:
         return 0
-    outcome, seconds = copy.plain(file, GUARDS[file])
-    if outcome.status != "survived":
-        print(f"{file}: the tests fail without a mutant: {outcome}", file=sys.stderr)
+    plain = plainly(copy, file)
+    if plain.outcome.status != "survived":
+        print(f"{file}: the tests fail without a mutant: {plain.outcome}", file=sys.stderr)
         return 1
-    print(f"{file}: {len(left)} mutants, {len(seconds)} tests in {outcome.seconds} s", flush=True)
+    usual = plain.seconds
+    print(f"{file}: {len(left)} mutants, {len(usual)} tests", flush=True)
     kills = Counter(line["by"] for line in before.values())
     for mutant in left:
+        tests = {*usual} if asked.again else reaching(file, mutant.line, plain.reached)
         # first what is fast and has killed before
-        order = {test: took / (1 + kills[test]) for test, took in seconds.items()}
-        outcome = copy.mutated(file, mutant.source, GUARDS[file], seconds, order)
+        order = {test: usual[test] / (1 + kills[test]) for test in sorted(tests)}
+        outcome = trial(copy, file, mutant, usual, order, anew=asked.again)
         kills[outcome.by] += 1
         line = {"mutant": mutant.name, **vars(outcome)}
         with state_of(file).open("a") as state:
@@ -103,6 +107,37 @@ def try_all(copy, file, number, asked):
         if outcome.status != "killed":
             print(f"  {outcome.status} {outcome.seconds} s: {mutant.name}", flush=True)
     return 0
+
+
+def plainly(copy, file):
+    """How the guards of a file behave without a mutant; kept while no source or test changes."""
+    digest = hashlib.sha256(str([GUARDS[file], compiled(file)]).encode())
+    for part in [*sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "tests").rglob("*.py"))]:
+        if "mutation" not in part.parts:
+            digest.update(part.read_bytes())
+    state = STATE / f"plain-{digest.hexdigest()[:12]}.json"
+    with (STATE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not state.exists():
+            plain = copy.plain(file, GUARDS[file])
+            if plain.outcome.status != "survived":
+                return plain
+            state.write_text(json.dumps([plain.seconds, plain.reached]))
+    return Plain(Outcome("survived", 0.0), *json.loads(state.read_text()))
+
+
+def trial(copy, file, mutant, usual, order, *, anew):
+    """What becomes of a mutant; a test that takes too long is timed alone before that counts."""
+    if not order:
+        return Outcome("survived", 0.0)
+    outcome = copy.mutated(file, mutant.source, GUARDS[file], usual, order, anew=anew)
+    if outcome.status == "timeout" and outcome.by in usual:
+        alone = copy.plain(file, [outcome.by]).seconds.get(outcome.by, 0.0)
+        if alone > usual[outcome.by]:
+            # it had been spared what fixtures and caches had ready from other tests
+            usual[outcome.by] = alone
+            return copy.mutated(file, mutant.source, GUARDS[file], usual, order, anew=anew)
+    return outcome
 
 
 if __name__ == "__main__":

@@ -121,7 +121,8 @@ TESTS = ["tests/unit/test_plan.py::test_a_proposal_for_another_log_is_refused"]
 source = (ROOT / FILE).read_text()
 copy = Copy()
 try:
-    plain, usual = copy.plain(FILE, TESTS)
+    done = copy.plain(FILE, TESTS)
+    plain, usual = done.outcome, done.seconds
     same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
     wrong = copy.mutated(FILE, source.replace("shape !=", "shape =="), TESTS, usual, usual)
     broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)
