@@ -27,6 +27,7 @@ _GUARDS = {
     "plan.py": ["tests/unit/test_plan.py", "tests/paper/test_pairwise_privacy.py"],
     "sampling.py": ["tests/unit/test_sampling.py", "tests/paper/test_pairwise_privacy.py"],
     "constraints.py": [
+        "tests/unit/test_constraints.py",
         "tests/unit/test_plan.py",
         "tests/paper/test_pairwise_privacy.py",
         "tests/paper/test_limits.py",

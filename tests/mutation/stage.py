@@ -33,6 +33,7 @@ class Stage:
         if file not in self.functions:
             importlib.import_module(file.removeprefix("src/").removesuffix(".py").replace("/", "."))
             self.functions[file] = functions(path)
+            gc.freeze()  # children leave alone what they need not copy
         found = changed(self.functions[file], path, request["source"])
         return found and self.play(request, lambda: self._act(items, request["order"], *found))
 

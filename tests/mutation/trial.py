@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
+from hypothesis import settings
 from tests.mutation.guards import GUARDS, ROOT
 from tests.mutation.mutants import plain_source
 from tests.mutation.reach import Reached, marked
@@ -32,6 +33,7 @@ _TIMES = 3
 _MOST_PATIENCE = 600
 """By the clock, for a mutant that waits for what will not come."""
 _MOST_MEMORY = 8 << 30
+_DRAWN = "_hypothesis_internal_use_settings"
 _WARM = """
     numpy scipy.optimize scipy.sparse scipy.special scipy.stats duckdb highspy numba pydantic
     jinja2 rich cyclopts zstandard hypothesis mpmath pytest
@@ -59,8 +61,9 @@ class Plain:
 class Watch:
     """Runs tests in an order, each within its time; notes what they take and which one failed."""
 
-    def __init__(self, notes, usual=None, order=None, reached=None):
-        self.notes, self.usual, self.order, self.reached = notes, usual or {}, order, reached
+    def __init__(self, copy, usual=None, order=None, reached=None):
+        self.notes, self.examples = copy.notes, copy.examples
+        self.usual, self.order, self.reached = usual or {}, order, reached
 
     def pytest_configure(self, config):
         config.addinivalue_line("markers", "timeout: kept by the clock of this watch instead")
@@ -69,6 +72,10 @@ class Watch:
         if self.order:
             items[:] = [item for item in items if item.nodeid in self.order]
             items.sort(key=lambda item: self.order[item.nodeid])
+        for function in {item.function for item in items} if self.examples else ():
+            if drawn := getattr(function, _DRAWN, None):
+                fewer = min(self.examples, drawn.max_examples)
+                setattr(function, _DRAWN, settings(drawn, max_examples=fewer))
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -110,9 +117,14 @@ def compiled(file):
 
 
 class Copy:
-    """A copy of the package, one file of which may be mutated."""
+    """A copy of the package, one file of which may be mutated.
 
-    def __init__(self):
+    Args:
+        examples: The most examples of a property, if fewer than it asks for.
+    """
+
+    def __init__(self, examples=None):
+        self.examples = examples
         self.folder = Path(mkdtemp(prefix="mutants-"))
         self.scratch = self.folder / "scratch"
         shutil.copytree(ROOT / "src/slogan", self.folder / "src/slogan")
@@ -136,7 +148,7 @@ class Copy:
             other: marked((ROOT / other).read_text(encoding="utf-8"), other) for other in seen
         }
         with self._changed(sources):
-            outcome = self._run(lambda: self._pytest(file, tests, Watch(self._notes, {}, {}, Reached())))
+            outcome = self._run(lambda: self._pytest(file, tests, Watch(self, reached=Reached())))
             ended = [note for note in self._read_notes() if note[1] == "ended"]
         return Plain(
             outcome,
@@ -151,7 +163,7 @@ class Copy:
                 outcome = self._on_stage(file, tests).mutated(file, source, usual, order)
                 if outcome:
                     return outcome
-            watch = Watch(self._notes, usual, order)
+            watch = Watch(self, usual, order)
             return self._run(lambda: self._pytest(file, tests, watch, _limit(usual, order)))
 
     def _on_stage(self, file, tests):
@@ -177,11 +189,11 @@ class Copy:
                 os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     @property
-    def _notes(self):
+    def notes(self):
         return self.scratch / "notes"
 
     def _read_notes(self):
-        lines = self._notes.read_text().splitlines() if self._notes.exists() else []
+        lines = self.notes.read_text().splitlines() if self.notes.exists() else []
         return [json.loads(line) for line in lines]
 
     def _run(self, play):
@@ -254,7 +266,7 @@ class _StageDoor:
         if not (child := os.fork()):
             os.close(requests)
             os.close(answers)
-            watch = Watch(copy._notes)
+            watch = Watch(copy)
             with os.fdopen(to_stage) as asked, os.fdopen(from_stage, "w") as told:
                 stage = Stage(asked, told, lambda *a: vars(self._play(watch, *a)))
                 copy.scratch.mkdir(exist_ok=True)
