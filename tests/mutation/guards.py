@@ -10,7 +10,8 @@ _VERIFIER = [
     "tests/unit/test_kinds_of_releases.py",
 ]
 _NOISE = ["tests/unit/test_noise.py"]
-_ACCOUNT = ["tests/unit/test_accounting.py"]
+_ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
+_ROUNDING = ["tests/unit/test_roundings.py"]
 _SELECTION = [
     "tests/unit/test_selection.py",
     "tests/contracts/test_selectors.py",
@@ -33,9 +34,9 @@ _GUARDS = {
         "tests/paper/test_limits.py",
         "tests/paper/test_figure1.py",
     ],
-    "dp/accounting.py": _ACCOUNT,
-    "dp/mechanisms.py": _ACCOUNT,
-    "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py"],
+    "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py", *_ROUNDING],
     "dp/noise.py": _NOISE,
     "dp/sums.py": _STAGES,
     "dp/remote.py": _STAGES,
@@ -58,8 +59,8 @@ _GUARDS = {
     "audit/comparison.py": _VERIFIER,
     "audit/capped.py": _VERIFIER,
     "audit/synthesized.py": _VERIFIER,
-    "dp/curves.py": _ACCOUNT,
-    "dp/_enclosures.py": [*_ACCOUNT, "tests/unit/test_selection.py"],
+    "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
     "dp/enclosures.py": _NOISE,
     "dp/decay.py": _NOISE,
     "dp/strips.py": _NOISE,

@@ -225,6 +225,13 @@ def test_the_cap_spends_its_share_and_no_more(epsilon, delta, share):
     assert larger.epsilon > part * Fraction(epsilon) or larger.delta > part * Fraction(delta)
 
 
+@pytest.mark.timeout(20)
+def test_a_delta_that_sixty_digits_do_not_tell_from_nought_is_still_a_cap():
+    cap = sampling_cap(PrivacyBudget(epsilon=1, delta="1e-90"), "1/2")
+
+    assert Fraction("0.49e-90") < cap <= Fraction("0.5e-90")
+
+
 @pytest.mark.parametrize("share", ["0", "1", "-1/2"])
 def test_a_share_outside_0_and_1_is_refused(share):
     with pytest.raises(OptionError):
