@@ -101,9 +101,10 @@ def try_all(copy, file, number, asked):
         tests = {*usual} if asked.again else reaching(file, mutant.line, plain.reached)
         # first what is fast and has killed before
         order = {test: usual[test] / (1 + kills[test]) for test in sorted(tests)}
-        chosen = {test: order[test] for test in first(order, usual, 1.0 if asked.quick else None)}
+        chosen = {test: order[test] for test in first(order, usual, 0.5 if asked.quick else None)}
         outcome = trial(copy, file, mutant, usual, chosen, anew=asked.again)
-        if outcome.status == "survived" and asked.quick and order:
+        explained = mutant.name in report.reasons().get(file, {})
+        if outcome.status == "survived" and asked.quick and order and not explained:
             print(f"  open {outcome.seconds} s: {mutant.name}", flush=True)
             continue
         kills[outcome.by] += 1

@@ -1,6 +1,7 @@
 """Constraints next to their limit: whatever floating point makes of it, integers decide."""
 
 import math
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -68,6 +69,43 @@ def test_ties_of_many_clicks_are_decided_exactly(clicks):
         assert constraints.upper.tolist() == [most]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Imprecise(PrivacyConstraints):
+    """Constraints whose logarithms are off by a part of themselves."""
+
+    error: float
+
+    def cost_of_rows(self, rows):
+        return super().cost_of_rows(rows) * (1 + self.error)
+
+
+@pytest.mark.parametrize("error", [-4e-10, 4e-10])
+@pytest.mark.parametrize("nudge", [Fraction(0), *NUDGES[1:4], *NUDGES[5:]])
+def test_errors_of_logarithms_decide_nothing(error, nudge):
+    """Even those of the largest sums: integers decide all that is close by a part in 10^9."""
+    hist = histogram([[1, 1], [1, 1], [1, 0], [0, 1]])  # t = 3/2
+    for clicks in (1, 10, 500):
+        allowance = Fraction(3, 2) ** (2 * clicks) * (1 + nudge)
+        limit = float(logarithm(allowance))
+        exact = Imprecise(hist=hist, allowance=allowance, limit=limit, error=error)
+        counts, keeps = np.array([clicks, clicks]), nudge >= 0
+
+        assert exact.upper.tolist() == [2 * clicks - (not keeps)] * 2
+        assert exact.violated(counts).tolist() == ([] if keeps else [0, 1])
+        assert exact.allows_user(0, counts) == keeps
+
+
+def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):
+    """A tie of 20 clicks of a pair of 1,000: 200 bits are formed, and none if 199 are allowed."""
+    hist, counts = histogram([[1]] * 1_000), np.array([20])
+    for most, keeps in ((200, True), (199, False)):
+        monkeypatch.setattr("slogan.constraints._MOST_BITS", most)
+        constraints = limited(hist, Fraction(1_000, 999) ** 20)
+
+        assert constraints.allows_user(0, counts) == keeps
+        assert constraints.upper.tolist() == [20 if keeps else 19]
+
+
 @pytest.mark.parametrize("width", range(2, 32))
 def test_products_that_just_fail_to_fit_in_64_bits_are_not_wrapped_around(width):
     """c = 2^e − 1 fills its e bits, and p/q = (2^w − 1)/(2^w − 2) the rest, up to 62 … 66 bits."""
@@ -107,3 +145,24 @@ def test_what_is_charged_and_who_is_expected_to_be_shown():
     assert constraints.expected_exposed(counts) == pytest.approx(1 / 2 + 31 / 32 + 7 / 16)
     assert constraints.size_bound == pytest.approx(3 * math.log(16))
     assert constraints.cost.shape == (3, 2)
+
+
+def test_64_bits_are_not_trusted_with_a_wide_allowance():
+    """c = 2^20 takes 21 bits and p = 2^50 another 51, whatever q is."""
+    hist = histogram([[1], [2**20 - 1]])
+    one, nought = np.array([1]), np.array([0])
+
+    for allowance in (Fraction(2**50, 3), Fraction(2**50 + 1, 2**50)):
+        small, fits = limited(hist, allowance)._fit_small(nought, one, nought)
+        assert (small.tolist(), fits.tolist()) == ([False], [False])
+    small, fits = limited(hist, Fraction(2**41, 3))._fit_small(nought, one, nought)
+    assert (small.tolist(), fits.tolist()) == ([True], [True])
+
+
+def test_users_of_short_and_of_long_products_are_told_apart():
+    """Users 0 and 1 are at the limit with one click; (1000/999)^800 exceeds it for the others."""
+    hist = histogram([[1, 0], [1, 0], *([[0, 1]] * 1_000)])
+    constraints = limited(hist, Fraction(2))
+
+    assert constraints.violated(np.array([1, 800])).tolist() == list(range(2, 1_002))
+    assert constraints.violated(np.array([2, 600])).tolist() == [0, 1]
