@@ -5,6 +5,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _VERIFIER = [
+    "tests/unit/test_verifiers_arithmetic.py",
     "tests/unit/test_certificate.py",
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
