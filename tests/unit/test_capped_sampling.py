@@ -137,6 +137,22 @@ def test_points_meet_clicks_in_proportion_to_weights_and_clicks(monkeypatch):
     assert met == [frozenset({(0, 0, 1)})] * 4 + [frozenset({(0, 1, 1)})]
 
 
+def test_points_of_a_later_user_meet_its_own_clicks(monkeypatch):
+    """User 1 has 1 click of weight 2 and 2 of weight 1, behind those of user 0."""
+    script = Script(monkeypatch)
+    met = [script.run([[2, 1], [1, 2], [3, 3]], [0, 1, 0], [place]) for place in range(4)]
+
+    assert script.bounds == [4]
+    assert met == [frozenset({(1, 0, 1)})] * 2 + [frozenset({(1, 1, 1)})] * 2
+
+
+def test_where_no_pair_may_be_released_nothing_is():
+    none = np.zeros(0, dtype=np.int64)
+    out = capped_sample(histogram([[1], [1]]), none, none, cap=Fraction(9), rng=SeededRandomness(0))
+
+    assert len(out.user) == len(out.pair) == len(out.count) == 0
+
+
 def test_points_beyond_a_users_clicks_draw_nothing(monkeypatch):
     script = Script(monkeypatch)
     met = [script.run(LOG, [0, 1], [place]) for place in range(3)]
@@ -204,9 +220,10 @@ def test_huge_clicks_and_weights_do_not_overflow():
 
 
 def test_weights_are_the_share_of_the_cap_that_a_click_takes():
-    found = weights(np.array([1.0, 1e9, 0.0]), np.array([8.0, 0.5, 3.0]), cap=Fraction(1, 2))
+    cap = Fraction(1, 2)
+    found = weights(np.array([1.0, 1e9, 0.0, 0.3]), np.array([8.0, 0.5, 3.0, 1.5]), cap=cap)
 
-    assert found.tolist() == [FULL // 4, FULL, 0]
+    assert found.tolist() == [FULL // 4, FULL, 0, FULL * 2 // 5]
 
 
 @given(

@@ -260,6 +260,7 @@ def test_epsilons_are_rounded_up_and_budgets_down():
     assert curves.zcdp_epsilon(delta, rho) > 0
     assert curves.zcdp_budget(epsilon, delta) > 0
     assert mechanisms.CappedSampling(name="rows", cap="0.1").cost.delta > 0
-    budget = PrivacyBudget(exp_epsilon=2, delta="0.1")
-    assert accounting.spendable(budget)[0] > 0
-    assert capped_sampling.sampling_cap(budget, "1/2") > 0
+    for delta in ("0.1", "1e-90"):
+        budget = PrivacyBudget(exp_epsilon=2, delta=delta)
+        assert accounting.spendable(budget)[0] > 0
+        assert capped_sampling.sampling_cap(budget, "1/2") > 0
