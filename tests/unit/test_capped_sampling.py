@@ -138,12 +138,13 @@ def test_points_meet_clicks_in_proportion_to_weights_and_clicks(monkeypatch):
 
 
 def test_points_of_a_later_user_meet_its_own_clicks(monkeypatch):
-    """User 1 has 1 click of weight 2 and 2 of weight 1, behind those of user 0."""
-    script = Script(monkeypatch)
-    met = [script.run([[2, 1], [1, 2], [3, 3]], [0, 1, 0], [place]) for place in range(4)]
+    """The parts of user 1 are 2, 2, 1, 3 and 1 long, behind those of user 0."""
+    script, weight = Script(monkeypatch), np.array([2, 1, 1, 3, 1])
+    table = [[2, 1, 0, 0, 1], [1, 2, 1, 1, 1], [3, 3, 3, 3, 3]]
+    met = [script.run(table, [0, 1, 0], [place], weight) for place in range(9)]
 
-    assert script.bounds == [4]
-    assert met == [frozenset({(1, 0, 1)})] * 2 + [frozenset({(1, 1, 1)})] * 2
+    assert script.bounds == [9]
+    assert met == [frozenset({(1, pair, 1)}) for pair in (0, 0, 1, 1, 2, 3, 3, 3, 4)]
 
 
 def test_where_no_pair_may_be_released_nothing_is():
