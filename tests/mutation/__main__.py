@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections import Counter
 from itertools import accumulate
 
@@ -61,6 +62,8 @@ def _fork(files, number, asked):
                 code |= try_all(copy, file, number, asked)
         finally:
             copy.remove()
+    except Exception:  # noqa: BLE001 - nobody else would hear of it
+        traceback.print_exc()
     finally:
         os._exit(code)
 

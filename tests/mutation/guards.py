@@ -18,7 +18,11 @@ _SELECTION = [
     "tests/contracts/test_selectors.py",
     "tests/unit/test_peers.py",
 ]
-_STAGES = ["tests/unit/test_private_counts.py", "tests/unit/test_stages_of_synthesis.py"]
+_STAGES = [
+    "tests/unit/test_private_counts.py",
+    "tests/unit/test_stages_of_synthesis.py",
+    "tests/unit/test_sums_of_stages.py",
+]
 _LEDGER = [
     "tests/unit/test_ledger.py",
     "tests/unit/test_cap.py",

@@ -290,7 +290,9 @@ class _StageDoor:
         request |= {"source": source, "usual": usual, "order": order}
         self.requests.write(json.dumps(request) + "\n")
         self.requests.flush()
-        answer = json.loads(self.answers.readline())
+        if not (line := self.answers.readline()):
+            raise RuntimeError((self.copy.folder / "output").read_text()[-2000:])
+        answer = json.loads(line)
         return answer and Outcome(**answer)
 
     def leave(self):
