@@ -9,6 +9,7 @@ import json
 import types
 
 import pytest
+from tests.mutation.guards import GUARDS
 
 
 class Stage:
@@ -16,25 +17,26 @@ class Stage:
 
     def __init__(self, requests, answers, play):
         self.requests, self.answers, self.play = requests, answers, play
-        self.functions = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         items = {item.nodeid: item for item in session.items}
+        for file in GUARDS:
+            importlib.import_module(file.removeprefix("src/").removesuffix(".py").replace("/", "."))
+        functions = [f for f in gc.get_objects() if isinstance(f, types.FunctionType)]
+        gc.freeze()  # children leave alone what they need not copy
+        self._tell("ready")
         for line in self.requests:
-            request = json.loads(line)
-            answer = self._answer(items, request)
-            self.answers.write(json.dumps(answer) + "\n")
-            self.answers.flush()
+            self._tell(self._answer(items, functions, json.loads(line)))
         return True
 
-    def _answer(self, items, request):
-        file, path = request["file"], request["path"]
-        if file not in self.functions:
-            importlib.import_module(file.removeprefix("src/").removesuffix(".py").replace("/", "."))
-            self.functions[file] = functions(path)
-            gc.freeze()  # children leave alone what they need not copy
-        found = changed(self.functions[file], path, request["source"])
+    def _tell(self, answer):
+        self.answers.write(json.dumps(answer) + "\n")
+        self.answers.flush()
+
+    def _answer(self, items, functions, request):
+        there = [f for f in functions if f.__code__.co_filename == request["path"]]
+        found = changed(there, request["path"], request["source"])
         return found and self.play(request, lambda: self._act(items, request["order"], *found))
 
     def _act(self, items, order, function, code):
@@ -45,15 +47,6 @@ class Stage:
             if item.session.testsfailed:
                 return 1
         return 0
-
-
-def functions(path):
-    """The functions that came from a file."""
-    return [
-        thing
-        for thing in gc.get_objects()
-        if isinstance(thing, types.FunctionType) and thing.__code__.co_filename == path
-    ]
 
 
 def changed(there, path, source):

@@ -158,11 +158,10 @@ class Copy:
 
     def mutated(self, file, source, tests, usual, order, *, anew=False):
         """The tests against a mutant, until one fails or takes too long."""
+        stage = None if anew else self._on_stage(file, tests)
         with self._changed({file: source}):
-            if not anew:
-                outcome = self._on_stage(file, tests).mutated(file, source, usual, order)
-                if outcome:
-                    return outcome
+            if stage and (outcome := stage.mutated(file, source, usual, order)):
+                return outcome
             watch = Watch(self, usual, order)
             return self._run(lambda: self._pytest(file, tests, watch, _limit(usual, order)))
 
@@ -275,6 +274,7 @@ class _StageDoor:
         os.close(to_stage)
         os.close(from_stage)
         self.child, self.requests, self.answers = child, os.fdopen(requests, "w"), os.fdopen(answers)
+        self._answer()  # it has read the files as they are
 
     def _play(self, watch, request, act):
         def play():
@@ -290,10 +290,13 @@ class _StageDoor:
         request |= {"source": source, "usual": usual, "order": order}
         self.requests.write(json.dumps(request) + "\n")
         self.requests.flush()
-        if not (line := self.answers.readline()):
-            raise RuntimeError((self.copy.folder / "output").read_text()[-2000:])
-        answer = json.loads(line)
+        answer = self._answer()
         return answer and Outcome(**answer)
+
+    def _answer(self):
+        if line := self.answers.readline():
+            return json.loads(line)
+        raise RuntimeError((self.copy.folder / "output").read_text()[-2000:])
 
     def leave(self):
         self.requests.close()
