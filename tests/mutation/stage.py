@@ -36,11 +36,14 @@ class Stage:
 
     def _answer(self, items, functions, request):
         there = [f for f in functions if f.__code__.co_filename == request["path"]]
+        if request["source"] is None:
+            return self.play(request, lambda: self._act(items, request["order"]))
         found = changed(there, request["path"], request["source"])
         return found and self.play(request, lambda: self._act(items, request["order"], *found))
 
-    def _act(self, items, order, function, code):
-        function.__code__ = code
+    def _act(self, items, order, function=None, code=None):
+        if function:
+            function.__code__ = code
         chosen = [items[test] for test in sorted(order, key=order.get)]
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

@@ -158,18 +158,21 @@ class Copy:
 
     def mutated(self, file, source, tests, usual, order, *, anew=False):
         """The tests against a mutant, until one fails or takes too long."""
-        stage = None if anew else self._on_stage(file, tests)
+        stage = None if anew else self._on_stage(file, tests, usual)
         with self._changed({file: source}):
             if stage and (outcome := stage.mutated(file, source, usual, order)):
                 return outcome
             watch = Watch(self, usual, order)
             return self._run(lambda: self._pytest(file, tests, watch, _limit(usual, order)))
 
-    def _on_stage(self, file, tests):
+    def _on_stage(self, file, tests, usual):
         if self.staged != (key := (compiled(file), tests)):
             if self.stage:
                 self.stage.leave()
             self.staged, self.stage = key, _StageDoor(self, file, tests)
+            nothing = self.stage.mutated(file, None, usual, usual)
+            if nothing.status != "survived":
+                raise RuntimeError(f"the tests fail on the stage without a mutant: {nothing}")
         return self.stage
 
     @contextlib.contextmanager
