@@ -15,7 +15,8 @@ from tests.mutation import report
 from tests.mutation.guards import GUARDS, ROOT
 from tests.mutation.mutants import mutants
 from tests.mutation.reach import reaching
-from tests.mutation.trial import Copy, Outcome, Plain, compiled
+from tests.mutation.trial import Copy, compiled
+from tests.mutation.watch import Outcome, Plain
 
 STATE = ROOT / ".mutants"
 

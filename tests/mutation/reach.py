@@ -79,7 +79,9 @@ class Reached:
         if self.elsewhere:
             return None
         return {
-            file: [n for n, reached in enumerate(lines) if reached or n in self.shared.get(file, ())]
+            file: [
+                n for n, reached in enumerate(lines) if reached or n in self.shared.get(file, ())
+            ]
             for file, lines in self.files.items()
         }
 

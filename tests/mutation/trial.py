@@ -15,100 +15,25 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from hypothesis import settings
 from tests.mutation.guards import GUARDS, ROOT
 from tests.mutation.mutants import plain_source
 from tests.mutation.reach import Reached, marked
 from tests.mutation.stage import Stage
+from tests.mutation.watch import TIMES, Outcome, Plain, Watch
 
 MOST_SECONDS = 30
 """Of a processor's time beside what tests take, since on a busy machine the clock says little."""
-_TIMES = 3
-"""A test may take so many times its usual time, and two seconds more."""
 _MOST_PATIENCE = 600
 """By the clock, for a mutant that waits for what will not come."""
 _MOST_MEMORY = 8 << 30
-_DRAWN = "_hypothesis_internal_use_settings"
 _WARM = """
     numpy scipy.optimize scipy.sparse scipy.special scipy.stats duckdb highspy numba pydantic
     jinja2 rich cyclopts zstandard hypothesis mpmath pytest
 """
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a trial ended: killed, survived, timeout or error, and by which test."""
-
-    status: str
-    seconds: float
-    by: str = ""
-
-
-@dataclass(frozen=True)
-class Plain:
-    """How the tests behave without a mutant: what each takes, and the lines it comes to."""
-
-    outcome: Outcome
-    seconds: dict[str, float]
-    reached: dict[str, dict[str, list[int]] | None]
-
-
-class Watch:
-    """Runs tests in an order, each within its time; notes what they take and which one failed."""
-
-    def __init__(self, copy, usual=None, order=None, reached=None):
-        self.notes, self.examples = copy.notes, copy.examples
-        self.usual, self.order, self.reached = usual or {}, order, reached
-
-    def pytest_configure(self, config):
-        config.addinivalue_line("markers", "timeout: kept by the clock of this watch instead")
-
-    def pytest_collection_modifyitems(self, items):
-        if self.order:
-            items[:] = [item for item in items if item.nodeid in self.order]
-            items.sort(key=lambda item: self.order[item.nodeid])
-        for function in {item.function for item in items} if self.examples else ():
-            if drawn := getattr(function, _DRAWN, None):
-                fewer = min(self.examples, drawn.max_examples)
-                setattr(function, _DRAWN, settings(drawn, max_examples=fewer))
-
-    def pytest_collectreport(self, report):
-        if report.failed:
-            self._note(report.nodeid, "failed")
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef):
-        done = yield
-        if self.reached and fixturedef.scope != "function":
-            self.reached.share()
-        return done
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        self._note(item.nodeid, "started")
-        if item.nodeid in self.usual:
-            # nobody handles this signal, so it ends the process
-            signal.setitimer(signal.ITIMER_VIRTUAL, 2 + _TIMES * self.usual[item.nodeid])
-        if self.reached:
-            self.reached.begin()
-        begin = time.process_time()
-        done = yield
-        seconds = time.process_time() - begin
-        self._note(item.nodeid, "ended", seconds, self.reached and self.reached.lines())
-        return done
-
-    def pytest_runtest_logreport(self, report):
-        if report.failed:
-            self._note(report.nodeid, "failed")
-
-    def _note(self, test, what, seconds=0.0, reached=None):
-        with self.notes.open("a") as file:
-            file.write(json.dumps([test, what, seconds, reached]) + "\n")
 
 
 def compiled(file):
@@ -221,7 +146,7 @@ class Copy:
             return Outcome("timeout", seconds, notes[-1][0] if notes else "")
         if code == 0:
             return Outcome("survived", seconds)
-        if code > 2:  # noqa: PLR2004 - pytest's own errors
+        if code > 2:  # pytest's own errors
             return Outcome("error", seconds, (self.folder / "output").read_text()[-2000:])
         return Outcome("killed", seconds, failed or f"crashed with {code}")
 
@@ -254,7 +179,7 @@ class Copy:
 
 
 def _limit(usual, order):
-    most = MOST_SECONDS + int(_TIMES * sum(usual[test] for test in order))
+    most = MOST_SECONDS + int(TIMES * sum(usual[test] for test in order))
     return (most, most + 5)
 
 
@@ -276,7 +201,11 @@ class _StageDoor:
             os._exit(0)
         os.close(to_stage)
         os.close(from_stage)
-        self.child, self.requests, self.answers = child, os.fdopen(requests, "w"), os.fdopen(answers)
+        self.child, self.requests, self.answers = (
+            child,
+            os.fdopen(requests, "w"),
+            os.fdopen(answers),
+        )
         self._answer()  # it has read the files as they are
 
     def _play(self, watch, request, act):

@@ -128,7 +128,9 @@ def test_a_click_costs_its_logarithm_whether_the_share_is_near_nought_or_one(tot
     for own in {1, min(max(1, int(share * total)), total - 1), total // 2, total - 1}:
         hist = histogram([[own], [total - own]])
         constraints = privacy_constraints(hist, PrivacyBudget(epsilon=1, delta="0.5"))
-        for cost, held in zip(constraints.cost_of_rows(np.arange(2)), (own, total - own), strict=True):
+        for cost, held in zip(
+            constraints.cost_of_rows(np.arange(2)), (own, total - own), strict=True
+        ):
             truth = logarithm(Fraction(total, total - held))
             assert abs(Decimal(float(cost)) - truth) <= truth * Decimal("1e-14")
 

@@ -134,7 +134,7 @@ class C:
 def loaded(source):
     """The names of a module, as if it had come from a file."""
     names = {}
-    exec(compile(source, "program.py", "exec"), names)  # noqa: S102 – it is written above
+    exec(compile(source, "program.py", "exec"), names)
     return names
 
 

@@ -144,9 +144,7 @@ def test_logarithms_are_enclosed_by_units_of_their_last_digit():
 
 
 def stage(mechanism, **parameters):
-    return SpentStage(
-        name="s", mechanism=mechanism, parameters=parameters, theorem="none", cost={}
-    )
+    return SpentStage(name="s", mechanism=mechanism, parameters=parameters, theorem="none", cost={})
 
 
 GAUSSIAN = stage("gaussian", norm_squared="3", variance="4", slack="1/100")
@@ -172,7 +170,9 @@ def test_costs_add_up():
         cost([GAUSSIAN, stage("magic", epsilon="0")])
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1/0", "1e-3", "1E3", "x", "2" * 2_500 + "/" + "2" * 2_500])
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "1/0", "1e-3", "1E3", "x", "2" * 2_500 + "/" + "2" * 2_500]
+)
 def test_a_parameter_that_is_no_positive_fraction_is_refused(text):
     with pytest.raises(NotPossibleError, match="no usable variance"):
         part(stage("gaussian", variance=text), "variance")
