@@ -74,7 +74,7 @@ def test_masses_are_those_of_the_formula_and_of_no_other_size(law, size):
 @pytest.mark.parametrize("scale", [2**12, 10**6 + 1, 2**30])
 @pytest.mark.parametrize("law", ["floored_gaussian", "discrete_gaussian", "discrete_laplace"])
 def test_wide_noise_has_the_shape_of_its_density(law, scale):
-    """Bins of a tenth of the scale: what lattices and floors do to them is far below a thousandth."""
+    """Bins of a tenth of the scale: what lattices and floors do to them is not seen there."""
     draw, _ = LAWS[law]
     drawn = draw(
         DRAWS, SeededRandomness(6), Fraction(scale if law == "discrete_laplace" else scale**2)
