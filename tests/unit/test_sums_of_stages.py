@@ -126,6 +126,12 @@ def test_counts_that_do_not_fit_are_refused():
         clipped_counts(hist, np.arange(2**22))
 
 
+def test_the_largest_user_fits_in_what_long_division_can_do():
+    """A user with all pairs and the most clicks of each: its square is at most 2^53."""
+    assert counts.MOST_CLICKS**2 * counts._MOST_PAIRS <= 2**53
+    assert (counts.MOST_CLICKS * 63) ** 2 < 2**62
+
+
 # --- noise ---
 
 
