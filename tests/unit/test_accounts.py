@@ -1,10 +1,13 @@
 """Accounts to the letter: which curve is read where, and what is left when it is spent."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
+from slogan.dp import _enclosures as enclosures
+from slogan.dp import curves
 from slogan.dp.accounting import (
     GRID,
     NOTHING,
@@ -232,3 +235,40 @@ def test_noise_without_variance_is_refused(variance_):
     for kind in (Gaussian, DiscreteGaussian):
         with pytest.raises(BudgetError, match="needs noise"):
             kind(name="g", norm_squared=1, variance=variance_)
+
+
+def test_what_is_not_computed_is_below_the_tiniest_delta():
+    deep, far = Decimal(curves._DEEP), Decimal(curves._FAR)
+
+    assert Fraction(enclosures.exp(enclosures.Enclosure(deep, deep)).high) < TINIEST
+    assert Fraction(enclosures.tail(far).high) < TINIEST
+
+
+def test_what_costs_nothing_reveals_nothing():
+    for delta in (Fraction(1, 1000), TINIEST):
+        assert zcdp_epsilon(delta, Fraction(0)) == gaussian_epsilon(delta, Fraction(0)) == 0
+        assert zcdp_epsilon(delta, Fraction(1)) > 1
+    assert zcdp_delta(Fraction(1), Fraction(0)) == gaussian_delta(Fraction(1), Fraction(0)) == 0
+
+
+def test_a_delta_near_one_is_computed_and_not_given_up():
+    """At ε = 1/10 and ρ = 1/5 the infimum over α lies between e^−1 and 1."""
+    found = zcdp_delta(Fraction(1, 10), Fraction(1, 5))
+
+    assert Fraction(37, 100) < found < 1
+    assert zcdp_delta(Fraction(1, 10), Fraction(1, 4)) > found
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), TINIEST / 2, Fraction(1), Fraction(2)])
+def test_curves_need_a_probability(delta):
+    for asked in (
+        lambda: zcdp_epsilon(delta, Fraction(1)),
+        lambda: gaussian_epsilon(delta, Fraction(1)),
+        lambda: zcdp_budget(Fraction(1), delta),
+        lambda: gaussian_budget(Fraction(1), delta),
+    ):
+        with pytest.raises(BudgetError, match="delta must lie between"):
+            asked()
+    for budget in (zcdp_budget, gaussian_budget):
+        with pytest.raises(BudgetError, match="epsilon must be positive"):
+            budget(Fraction(0), Fraction(1, 2))
