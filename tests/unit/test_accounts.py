@@ -252,11 +252,11 @@ def test_what_costs_nothing_reveals_nothing():
 
 
 def test_a_delta_near_one_is_computed_and_not_given_up():
-    """At ε = 1/10 and ρ = 1/5 the infimum over α lies between e^−1 and 1."""
-    found = zcdp_delta(Fraction(1, 10), Fraction(1, 5))
+    """At ε = 1/10 and ρ = 1/2 the infimum over α lies between e^−1 and 1."""
+    found = zcdp_delta(Fraction(1, 10), Fraction(1, 2))
 
     assert Fraction(37, 100) < found < 1
-    assert zcdp_delta(Fraction(1, 10), Fraction(1, 4)) > found
+    assert 1 > zcdp_delta(Fraction(1, 10), Fraction(3, 5)) > found
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), TINIEST / 2, Fraction(1), Fraction(2)])
