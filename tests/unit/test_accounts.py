@@ -272,3 +272,18 @@ def test_curves_need_a_probability(delta):
     for budget in (zcdp_budget, gaussian_budget):
         with pytest.raises(BudgetError, match="epsilon must be positive"):
             budget(Fraction(0), Fraction(1, 2))
+
+
+@pytest.mark.parametrize("part", [0.9999999, 0.9])
+def test_a_quantile_that_was_guessed_too_small_is_raised_until_it_is_not(monkeypatch, part):
+    guess = curves.ndtri
+    monkeypatch.setattr(curves, "ndtri", lambda probability: guess(probability) * part)
+    for probability in (Fraction(1, 3), Fraction("1e-6"), Fraction("1e-30")):
+        z = curves.normal_quantile(probability)
+
+        assert Fraction(enclosures.tail(enclosures.enclose(z).low).high) <= probability
+        assert z < 2 * -guess(float(probability))
+    assert curves.normal_quantile(Fraction(1, 2)) == curves.normal_quantile(Fraction(9, 10)) == 0
+    for wrong in (Fraction(0), Fraction(1)):
+        with pytest.raises(BudgetError, match="delta must lie between"):
+            curves.normal_quantile(wrong)
