@@ -27,6 +27,7 @@ class Server:
         self._process = subprocess.Popen(
             [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        assert self._process.stdout.readline() == "ready\n"
 
     def perform(self, runs):
         self._process.stdin.write(json.dumps(runs) + "\n")
@@ -37,6 +38,17 @@ class Server:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait(timeout=60)
+
+
+def write_log(file):
+    rows = [
+        f"{user}\tquery {n}\twww.site{n}.com\t{1 + (user + n) % 3}\n"
+        for user in range(USERS)
+        for n in range(PAIRS)
+        if (user + n) % 4
+    ]
+    file.write_text("user\tquery\turl\tcount\n" + "".join(rows))
+    return file
 
 
 class Site:
@@ -50,13 +62,7 @@ class Site:
         self.replaced = Counter()
         for place in (self.releases, self.temporary):
             place.mkdir()
-        rows = [
-            f"{user}\tquery {n}\twww.site{n}.com\t{1 + (user + n) % 3}\n"
-            for user in range(USERS)
-            for n in range(PAIRS)
-            if (user + n) % 4
-        ]
-        self.log.write_text("user\tquery\turl\tcount\n" + "".join(rows))
+        write_log(self.log)
         self.ledger = slogan.Ledger.locate("web-users", folder / "ledgers/web-users.ledger")
         self.ledger.create()
 
