@@ -95,6 +95,15 @@ class Site:
         file = self.releases / target / "public/manifest.json"
         return sha256_of(file) if file.exists() else None
 
+    def outcomes(self, target):
+        """What became of each release that was booked for a place, the oldest first."""
+        books = self.ledger.books()
+        return [
+            books.outcomes[number]
+            for number, entry in books.booked()
+            if Path(entry.target).name == target
+        ]
+
     def next_run(self, verb, *, recorded):
         """Another run beside, after which nothing of killed ones is left; its release is taken."""
         answer = self.perform(self.run(verb, "next", recorded=recorded))[0]
@@ -127,6 +136,18 @@ class Site:
         counted = Counter(entry.manifest_sha256 for entry in books.releases)
         assert counted == Counter(found.values()) + self.replaced
         return books
+
+    def check_outcome(self, answer, target, *, before=None, known=()):
+        """What a run did before its fault, and nothing else, is what became of its release.
+
+        `before` is the manifest and `known` are the outcomes at this place before the run.
+        """
+        done = answer["steps"][:-1]
+        booked = answer["code"] == 0 or "rename web-users.ledger" in done
+        published = answer["code"] == 0 or f"rename {target}" in done
+        outcome = ["published" if published else "abandoned"] * booked
+        assert self.outcomes(target) == [*known, *outcome], answer
+        assert (self.manifest(target) != before) == published, answer
 
     def check_nothing_left(self):
         """No temporary file or folder of slogan's anywhere."""
