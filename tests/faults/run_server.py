@@ -41,8 +41,8 @@ def name_of(event, args):
     """What a step does and to which file, such as "rename release"; tokens are left out."""
     thing = args[1] if event == "os.rename" else args[0]
     if isinstance(thing, int):
-        thing = os.readlink(f"/proc/self/fd/{thing}")
-    return f"{event.rpartition('.')[2]} {re.sub(TOKEN, '', os.path.basename(thing))}"
+        thing = Path(f"/proc/self/fd/{thing}").readlink()
+    return f"{event.rpartition('.')[2]} {re.sub(TOKEN, '', Path(thing).name)}"
 
 
 class Steps:
@@ -146,7 +146,7 @@ def started(run):
 
 def ended(pid, reading):
     _, status, usage = os.wait4(pid, 0)
-    with open(reading, encoding="utf-8") as told:
+    with os.fdopen(reading) as told:
         steps = json.loads(told.readline() or "[]")  # a run that met its fault told them then
     code = os.waitstatus_to_exitcode(status)
     return {"code": code, "steps": steps, "kilobytes": usage.ru_maxrss}

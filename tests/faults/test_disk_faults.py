@@ -81,6 +81,21 @@ def test_files_that_cannot_grow(site, ladder, largest):
     assert site.check_books().releases == []
 
 
+@pytest.mark.parametrize("largest", [1_024, 20_000, 1_000_000])
+def test_a_made_up_log_that_cannot_be_written(site, ladder, largest):
+    """Not its numbers, not what DuckDB notes of them, not the log itself."""
+    older = site.releases / "clicks.tsv"
+    older.write_text("older")
+    run = site.run("sanitize", "", largest_file=largest)
+    run["command"] = ["generate", str(older), "--users", "400", "--force"]
+    answer = site.perform(run)[0]
+
+    ladder.count("faults injected")
+    check_words(answer, site.say(), code=1, saying="File too large")
+    site.check_nothing_left()
+    assert older.read_text() == "older"
+
+
 def test_a_folder_that_may_not_be_written(site, ladder):
     site.releases.chmod(0o500)
     try:
