@@ -145,13 +145,20 @@ def publish(
     if os.path.lexists(target):
         check_replaceable(target, force=force)
     attempt, held = _begun(target)
+    filled = False
     try:
         attempt.partial.mkdir()
         fill(attempt.partial)
         attempt.flush()
+        filled = True
         with booked(attempt):
             attempt.swap(force=force)
     except OSError as cause:
+        if filled and target.exists() and not attempt.partial.exists():
+            raise StorageError(
+                f"{target} is whole, but may not outlast a power cut: {cause.strerror or cause}",
+                hint="do not make it again, which would spend the budget again: copy it elsewhere",
+            ) from cause
         raise StorageError(
             f"the release cannot be written to {target}: {cause.strerror or cause}",
             hint="make room, or choose another place with -o",

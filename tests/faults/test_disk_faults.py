@@ -41,6 +41,8 @@ def full_at(site, step, name):
     if not name.startswith(DISPENSABLE):
         of_the_ledger = "web-users" in name or name == "fsync ledgers"
         check_words(answer, said, code=5 if of_the_ledger else 1, saying=NO_SPACE)
+        there = f"rename {target}" in answer["steps"][:-1]
+        assert ("is whole" in said) == (there and not of_the_ledger)
     else:
         assert answer["code"] == 0, said
     site.check_releases()
@@ -51,10 +53,11 @@ def full_at(site, step, name):
 
 
 def test_a_disk_that_is_full_at_some_step(site, ladder):
-    """At the lock of the ledger, while the release is filled, and while it is booked."""
+    """At the lock of the ledger, while the release is filled, booked, and when it has its name."""
     steps = steps_of(site)
     names = ("open .web-users.ledger.lock", "open manifest.json", "rename web-users.ledger")
-    struck = [full_at(site, steps.index(name) + 1, name) for name in names]
+    chosen = [*map(steps.index, names), steps.index("rename release") + 1]
+    struck = [full_at(site, n + 1, steps[n]) for n in chosen]
 
     ladder.count("faults injected", len(struck))
     assert all(struck)
