@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from doomed_runs import KILL
+from doomed_runs import KILL, assert_whole
 
 import slogan
 
@@ -86,6 +86,26 @@ def test_a_kill_at_every_step(site, ladder, verb):
     assert {"published", "abandoned"} == set(site.check_books().outcomes.values())
     for release in site.releases.iterdir():
         assert slogan.verify(site.log, release).ok
+
+
+@pytest.mark.long
+@every_verb
+def test_a_kill_at_every_step_without_a_ledger(site, ladder, verb):
+    step, answer = 0, {"code": None}
+    while answer["code"] != 0:
+        step += 1
+        release = site.releases / f"release-{step}"
+        at = {"at": step, "fault": KILL, "recorded": False}
+        answer = site.perform(site.run(verb, release.name, **at))[0]
+        done = answer["code"] == 0 or f"rename {release.name}" in answer["steps"][:-1]
+        assert release.exists() == done, answer
+        if done:
+            assert_whole(release)
+        site.next_run(verb, recorded=False)
+
+    ladder.count("faults injected", step - 1)
+    assert step == len(answer["steps"]) + 1
+    assert site.ledger.books().releases == []
 
 
 @pytest.mark.long
