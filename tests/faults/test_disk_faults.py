@@ -64,6 +64,7 @@ def test_a_disk_that_is_full_at_some_step(site, ladder):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_a_disk_that_is_full_at_every_step(site, ladder):
     struck = sum(full_at(site, n, name) for n, name in enumerate(steps_of(site), start=1))
 

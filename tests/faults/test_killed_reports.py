@@ -27,6 +27,7 @@ def visible(folder):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("verb", ["frontier", "evaluate", "generate"])
 def test_a_kill_at_every_step(site, runs, ladder, verb):
     command, folder = runs[verb]

@@ -72,6 +72,7 @@ def test_a_kill_at_some_steps(site, ladder, verb):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @every_verb
 def test_a_kill_at_every_step(site, ladder, verb):
     step, answer = 0, {"code": None}
@@ -89,6 +90,7 @@ def test_a_kill_at_every_step(site, ladder, verb):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @every_verb
 def test_a_kill_at_every_step_without_a_ledger(site, ladder, verb):
     step, answer = 0, {"code": None}
@@ -109,6 +111,7 @@ def test_a_kill_at_every_step_without_a_ledger(site, ladder, verb):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @every_verb
 def test_a_kill_at_every_step_of_a_replacement(site, ladder, verb):
     (first,) = strikes(site, verb, "mkdir .release.partial-")
@@ -123,6 +126,7 @@ def test_a_kill_at_every_step_of_a_replacement(site, ladder, verb):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @every_verb
 @pytest.mark.parametrize("when", ["rename web-users.ledger", "rename release"])
 def test_a_kill_while_the_next_run_clears_up(site, ladder, verb, when):
@@ -150,6 +154,7 @@ def test_a_kill_while_the_next_run_clears_up(site, ladder, verb, when):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @every_verb
 @pytest.mark.parametrize("seed", range(3))
 def test_kills_at_random_times(site, ladder, verb, seed):

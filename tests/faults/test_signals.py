@@ -38,6 +38,7 @@ def test_a_signal_at_some_steps(site, ladder, number):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("verb", ["sanitize", "synthesize"])
 @pytest.mark.parametrize("number", ASKING[:2], ids=lambda number: number.name)
 def test_a_signal_at_every_step(site, ladder, verb, number):

@@ -33,7 +33,7 @@ WEIRD = (
     *("parquet", "jsonl", "csv", ".gz", ".zst", "latin-1", "utf-16", "skip", "laplace", "private"),
     *(None, True, False, 0, -1, 10**400, 1e308, -1e308, [], {}, ["x"], {"x": "y"}, [[[]]]),
 )
-MOST_SECONDS = 60.0
+MOST_SECONDS = 20.0  # of processors
 
 
 def log_of(file, users):
@@ -124,7 +124,7 @@ def tamper(originals, seed, place):
     shutil.copytree(original, folder)
     change = rng.choice(CHANGES)
     change(folder, rng)
-    start = time.perf_counter()
+    start = time.process_time()
     repeat = f"repeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k verified"
     try:
         passed = slogan.verify(log, folder).ok
@@ -136,7 +136,7 @@ def tamper(originals, seed, place):
             raise
     except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
         pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
-    assert time.perf_counter() - start < MOST_SECONDS, repeat
+    assert time.process_time() - start < MOST_SECONDS, repeat
 
 
 def seeds(first, number):
@@ -175,7 +175,7 @@ def test_a_number_that_would_stall_the_verifier_does_not(tmp_path, originals, nu
     for stage in told["account"]["stages"]:
         stage["cost"] = dict.fromkeys(stage["cost"], number)
     file.write_text(json.dumps(told))
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert not slogan.verify(log, tmp_path / "release").ok
-    assert time.perf_counter() - start < MOST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
