@@ -91,7 +91,9 @@ def jsonl(line: bytes, encoding: str):
     if text is None:
         return None
     try:
-        found = json.loads(text, object_pairs_hook=_first, parse_constant=_refuse)
+        found = json.loads(
+            text, object_pairs_hook=_first, parse_constant=_refuse, parse_float=_as_written
+        )
         (_text(found) or "").encode()  # half a character, such as \\ud800, is no text
     except (ValueError, RecursionError):
         if _LENIENT.search(text):
@@ -108,6 +110,11 @@ class LenientError(Exception):
 
 def _refuse(constant):
     raise LenientError(constant)
+
+
+def _as_written(number):
+    """The number; its text if it is beyond all floats, and so no clicks."""
+    return float(number) if math.isfinite(float(number)) else number
 
 
 def _first(pairs):
