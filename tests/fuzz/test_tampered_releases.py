@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from random import Random
 
 import pytest
@@ -179,3 +179,14 @@ def test_a_number_that_would_stall_the_verifier_does_not(tmp_path, originals, nu
 
     assert not slogan.verify(log, tmp_path / "release").ok
     assert time.process_time() - start < MOST_SECONDS
+
+
+def test_a_damaged_table_of_pseudonyms_is_refused_in_our_words(tmp_path, originals):
+    log, original = originals["exact"]
+    shutil.copytree(original, tmp_path / "release")
+    table = tmp_path / "release/curator/pseudonyms.parquet"
+    whole = table.read_bytes()
+    for at in range(4, len(whole) - 8, len(whole) // 12):
+        table.write_bytes(whole[:at] + bytes(8) + whole[at + 8 :])
+        with suppress(SloganError):
+            slogan.evaluate(log, tmp_path / "release", samples=1)
