@@ -1,17 +1,22 @@
 """python -m tests.mutation: try every mutant, list those that no test notices."""
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
 import signal
 import sys
+import traceback
 from collections import Counter
+from itertools import accumulate
 
 from tests.mutation import report
 from tests.mutation.guards import GUARDS, ROOT
 from tests.mutation.mutants import mutants
-from tests.mutation.trial import Copy
+from tests.mutation.reach import reaching
+from tests.mutation.trial import Copy, compiled
+from tests.mutation.watch import Outcome, Plain
 
 STATE = ROOT / ".mutants"
 
@@ -21,6 +26,7 @@ def main():
     parser.add_argument("files", nargs="*", help="source files; all that are guarded if none")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--again", action="store_true", help="survivors without a reason once more")
+    parser.add_argument("--quick", action="store_true", help="few examples; leaves survivors open")
     parser.add_argument("--write", action="store_true", help="write the page of survivors")
     asked = parser.parse_args()
     files = asked.files or [*GUARDS]
@@ -50,13 +56,15 @@ def _fork(files, number, asked):
         return child
     code = 1
     try:
-        copy = Copy()
+        copy = Copy(examples=10 if asked.quick else None)
         try:
             code = 0
             for file in files:
                 code |= try_all(copy, file, number, asked)
         finally:
             copy.remove()
+    except Exception:  # noqa: BLE001 - nobody else would hear of it
+        traceback.print_exc()
     finally:
         os._exit(code)
 
@@ -86,16 +94,23 @@ def try_all(copy, file, number, asked):
     ]
     if not left:
         return 0
-    outcome, seconds = copy.plain(file, GUARDS[file])
-    if outcome.status != "survived":
-        print(f"{file}: the tests fail without a mutant: {outcome}", file=sys.stderr)
+    plain = plainly(copy, file)
+    if plain.outcome.status != "survived":
+        print(f"{file}: the tests fail without a mutant: {plain.outcome}", file=sys.stderr)
         return 1
-    print(f"{file}: {len(left)} mutants, {len(seconds)} tests in {outcome.seconds} s", flush=True)
+    usual = plain.seconds
+    print(f"{file}: {len(left)} mutants, {len(usual)} tests", flush=True)
     kills = Counter(line["by"] for line in before.values())
     for mutant in left:
+        tests = {*usual} if asked.again else reaching(file, mutant.line, plain.reached)
         # first what is fast and has killed before
-        order = {test: took / (1 + kills[test]) for test, took in seconds.items()}
-        outcome = copy.mutated(file, mutant.source, GUARDS[file], seconds, order)
+        order = {test: usual[test] / (1 + kills[test]) for test in sorted(tests)}
+        chosen = {test: order[test] for test in first(order, usual, 0.5 if asked.quick else None)}
+        outcome = trial(copy, file, mutant, usual, chosen, anew=asked.again)
+        explained = mutant.name in report.reasons().get(file, {})
+        if outcome.status == "survived" and asked.quick and order and not explained:
+            print(f"  open {outcome.seconds} s: {mutant.name}", flush=True)
+            continue
         kills[outcome.by] += 1
         line = {"mutant": mutant.name, **vars(outcome)}
         with state_of(file).open("a") as state:
@@ -103,6 +118,46 @@ def try_all(copy, file, number, asked):
         if outcome.status != "killed":
             print(f"  {outcome.status} {outcome.seconds} s: {mutant.name}", flush=True)
     return 0
+
+
+def first(order, usual, within):
+    """The first tests in an order, as many as end within so many seconds."""
+    seconds = accumulate(usual[test] for test in sorted(order, key=order.get))
+    return [
+        test
+        for test, spent in zip(sorted(order, key=order.get), seconds, strict=True)
+        if within is None or spent <= within
+    ]
+
+
+def plainly(copy, file):
+    """How the guards of a file behave without a mutant; kept while no source or test changes."""
+    digest = hashlib.sha256(str([GUARDS[file], compiled(file), copy.examples]).encode())
+    for part in [*sorted((ROOT / "src").rglob("*.py")), *(ROOT / test for test in GUARDS[file])]:
+        digest.update(part.read_bytes())
+    state = STATE / f"plain-{digest.hexdigest()[:12]}.json"
+    with (STATE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not state.exists():
+            plain = copy.plain(file, GUARDS[file])
+            if plain.outcome.status != "survived":
+                return plain
+            state.write_text(json.dumps([plain.seconds, plain.reached]))
+    return Plain(Outcome("survived", 0.0), *json.loads(state.read_text()))
+
+
+def trial(copy, file, mutant, usual, order, *, anew):
+    """What becomes of a mutant; a test that takes too long is timed alone before that counts."""
+    if not order:
+        return Outcome("survived", 0.0)  # nobody comes there
+    outcome = copy.mutated(file, mutant.source, GUARDS[file], usual, order, anew=anew)
+    if outcome.status == "timeout" and outcome.by in usual:
+        alone = copy.plain(file, [outcome.by]).seconds.get(outcome.by, 0.0)
+        if alone > usual[outcome.by]:
+            # it had been spared what fixtures and caches had ready from other tests
+            usual[outcome.by] = alone
+            return copy.mutated(file, mutant.source, GUARDS[file], usual, order, anew=anew)
+    return outcome
 
 
 if __name__ == "__main__":

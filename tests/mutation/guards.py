@@ -5,18 +5,24 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _VERIFIER = [
+    "tests/unit/test_verifiers_arithmetic.py",
     "tests/unit/test_certificate.py",
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
 ]
-_NOISE = ["tests/unit/test_noise.py"]
-_ACCOUNT = ["tests/unit/test_accounting.py"]
+_NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
+_ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
+_ROUNDING = ["tests/unit/test_roundings.py"]
 _SELECTION = [
     "tests/unit/test_selection.py",
     "tests/contracts/test_selectors.py",
     "tests/unit/test_peers.py",
 ]
-_STAGES = ["tests/unit/test_private_counts.py", "tests/unit/test_stages_of_synthesis.py"]
+_STAGES = [
+    "tests/unit/test_private_counts.py",
+    "tests/unit/test_stages_of_synthesis.py",
+    "tests/unit/test_sums_of_stages.py",
+]
 _LEDGER = [
     "tests/unit/test_ledger.py",
     "tests/unit/test_cap.py",
@@ -27,23 +33,24 @@ _GUARDS = {
     "plan.py": ["tests/unit/test_plan.py", "tests/paper/test_pairwise_privacy.py"],
     "sampling.py": ["tests/unit/test_sampling.py", "tests/paper/test_pairwise_privacy.py"],
     "constraints.py": [
+        "tests/unit/test_constraints.py",
         "tests/unit/test_plan.py",
         "tests/paper/test_pairwise_privacy.py",
         "tests/paper/test_limits.py",
         "tests/paper/test_figure1.py",
     ],
-    "dp/accounting.py": _ACCOUNT,
-    "dp/mechanisms.py": _ACCOUNT,
-    "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py"],
+    "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py", *_ROUNDING],
     "dp/noise.py": _NOISE,
     "dp/sums.py": _STAGES,
     "dp/remote.py": _STAGES,
     "dp/counts.py": _STAGES,
     "dp/sizes.py": _STAGES,
     "dp/coverage.py": _STAGES,
-    "dp/selection/_coins.py": _SELECTION,
-    "dp/selection/_contributions.py": _SELECTION,
-    "dp/selection/_grid.py": _SELECTION,
+    "dp/selection/_coins.py": ["tests/unit/test_selection_numbers.py"],
+    "dp/selection/_contributions.py": ["tests/unit/test_selection_numbers.py"],
+    "dp/selection/_grid.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_spreading.py": _SELECTION,
     "dp/selection/_schedule.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
@@ -57,13 +64,13 @@ _GUARDS = {
     "audit/comparison.py": _VERIFIER,
     "audit/capped.py": _VERIFIER,
     "audit/synthesized.py": _VERIFIER,
-    "dp/curves.py": _ACCOUNT,
-    "dp/_enclosures.py": [*_ACCOUNT, "tests/unit/test_selection.py"],
-    "dp/enclosures.py": _NOISE,
-    "dp/decay.py": _NOISE,
-    "dp/strips.py": _NOISE,
-    "dp/inversion.py": _NOISE,
-    "dp/poisson.py": _NOISE,
+    "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],
+    "dp/decay.py": [*_NOISE, "tests/unit/test_decays.py"],
+    "dp/strips.py": [*_NOISE, "tests/unit/test_decays.py"],
+    "dp/inversion.py": [*_NOISE, "tests/unit/test_inversions.py"],
+    "dp/poisson.py": [*_NOISE, "tests/unit/test_inversions.py"],
     "dp/cap.py": _LEDGER,
     "dp/books.py": _LEDGER,
     "dp/chain.py": _LEDGER,

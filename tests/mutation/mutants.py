@@ -54,9 +54,13 @@ SIDES = {"left": "right", "right": "left"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mistake: where it is and what it replaces, and the whole file with it."""
+    """One mistake: where it is and what it replaces, and the whole file with it.
+
+    The line is that of the statement in a function, 0 for what is done by an import.
+    """
 
     name: str
+    line: int
     source: str
 
 
@@ -67,7 +71,7 @@ def mutants(source: str) -> Iterator[Mutant]:
     names: Counter[str] = Counter()
     for n, part in enumerate(tree.body):
         seen = {parts[n]}
-        for place, node in _places(part, "module"):
+        for place, line, node in _places(part, "module", 0):
             for after in _mistakes(node):
                 mutated = ast.unparse(_replaced(part, node, after))
                 if mutated in seen:
@@ -77,7 +81,12 @@ def mutants(source: str) -> Iterator[Mutant]:
                 names[name] += 1
                 if names[name] > 1:
                     name += f" ({names[name]})"
-                yield Mutant(name, "\n".join([*parts[:n], mutated, *parts[n + 1 :], ""]))
+                yield Mutant(name, line, "\n".join([*parts[:n], mutated, *parts[n + 1 :], ""]))
+
+
+def plain_source(source: str) -> str:
+    """A file as its mutants are written: line for line the same but for the mistake."""
+    return "\n".join([*map(ast.unparse, ast.parse(source).body), ""])
 
 
 def _difference(original: str, mutated: str) -> str:
@@ -87,14 +96,19 @@ def _difference(original: str, mutated: str) -> str:
     return f"{before} -> {after}"
 
 
-def _places(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
-    """Nodes that may hold a mistake, each with the function or class it is in."""
+def _places(node: ast.AST, place: str, line: int) -> Iterator[tuple[str, int, ast.AST]]:
+    """Nodes that may hold a mistake, each with the function or class and the line it is in."""
     if _spoken(node):
         return
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         place = node.name if place == "module" else f"{place}.{node.name}"
+    if isinstance(node, ast.FunctionDef):
+        # what it does begins after its docstring
+        line = next((part for part in node.body if not _spoken(part)), node.body[-1]).lineno
+    elif isinstance(node, ast.stmt) and line:
+        line = node.lineno
     if isinstance(node, ast.stmt | ast.expr | ast.comprehension):
-        yield place, node
+        yield place, line, node
     for field, value in ast.iter_fields(node):
         if field in {"annotation", "returns", "decorator_list", "type_params", "args"} and (
             isinstance(node, ast.FunctionDef | ast.AnnAssign | ast.arg | ast.ClassDef)
@@ -102,7 +116,7 @@ def _places(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
             continue
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, ast.AST):
-                yield from _places(inner, place)
+                yield from _places(inner, place, line)
 
 
 def _spoken(node: ast.AST) -> bool:

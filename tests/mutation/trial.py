@@ -1,4 +1,4 @@
-"""One mutant against the tests that guard its file, in a forked child of a process that is warm.
+"""Mutants against the tests that guard their file, in forked children of a process that is warm.
 
 What is slow about a run of pytest is importing numpy, scipy, DuckDB and the rest: the parent does
 it once. It never imports slogan, so each child imports its own copy, in which one file is mutated;
@@ -15,17 +15,18 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from tests.mutation.guards import ROOT
+from tests.mutation.guards import GUARDS, ROOT
+from tests.mutation.mutants import plain_source
+from tests.mutation.reach import Reached, marked
+from tests.mutation.stage import Stage
+from tests.mutation.watch import TIMES, Outcome, Plain, Watch
 
 MOST_SECONDS = 30
-"""Of a processor's time, since on a busy machine the clock says little."""
-_TIMES = 4
-"""A test may take so many times its usual time, and two seconds more."""
+"""Of a processor's time beside what tests take, since on a busy machine the clock says little."""
 _MOST_PATIENCE = 600
 """By the clock, for a mutant that waits for what will not come."""
 _MOST_MEMORY = 8 << 30
@@ -35,138 +36,204 @@ _WARM = """
 """
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a trial ended: killed, survived, timeout or error, and by which test."""
-
-    status: str
-    seconds: float
-    by: str = ""
-
-
-class Watch:
-    """Runs tests in an order, each within its time; notes what they take and which one failed."""
-
-    def __init__(self, usual, order, notes):
-        self.usual, self.order, self.notes = usual, order, notes
-
-    def pytest_collection_modifyitems(self, items):
-        items.sort(key=lambda item: self.order.get(item.nodeid, 0.0))
-
-    def pytest_collectreport(self, report):
-        if report.failed:
-            self._note(report.nodeid, None)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        if item.nodeid in self.usual:
-            # nobody handles this signal, so it ends the process
-            signal.setitimer(signal.ITIMER_VIRTUAL, 2 + _TIMES * self.usual[item.nodeid])
-        begin = time.process_time()
-        done = yield
-        self._note(item.nodeid, time.process_time() - begin)
-        return done
-
-    def pytest_runtest_logreport(self, report):
-        if report.failed:
-            self._note(report.nodeid, None)
-
-    def _note(self, test, seconds):
-        with self.notes.open("a") as file:
-            file.write(json.dumps([test, seconds]) + "\n")
+def compiled(file):
+    """Whether numba compiles: its cache does not see a constant that changed in another file."""
+    return "dp/selection" not in file
 
 
 class Copy:
-    """A copy of the package, one file of which may be mutated."""
+    """A copy of the package, one file of which may be mutated.
 
-    def __init__(self):
+    Args:
+        examples: The most examples of a property, if fewer than it asks for.
+    """
+
+    def __init__(self, examples=None):
+        self.examples = examples
         self.folder = Path(mkdtemp(prefix="mutants-"))
+        self.scratch = self.folder / "scratch"
         shutil.copytree(ROOT / "src/slogan", self.folder / "src/slogan")
+        for file in GUARDS:
+            # as mutants are written
+            place = self.folder / file
+            place.write_text(plain_source(place.read_text(encoding="utf-8")), encoding="utf-8")
+        self.staged, self.stage = None, None
         for name in _WARM.split():
             importlib.import_module(name)
 
     def remove(self):
+        if self.stage:
+            self.stage.leave()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def plain(self, file, tests):
-        """The tests against the file as it is: how long each takes, or the one that fails."""
-        outcome, notes = self._run(file, tests, {}, {})
-        return outcome, {test: seconds for test, seconds in notes if seconds is not None}
+        """The tests against the package as it is: how each behaves, or the one that fails."""
+        seen = [other for other in GUARDS if compiled(other) or not compiled(file)]
+        sources = {
+            other: marked((ROOT / other).read_text(encoding="utf-8"), other) for other in seen
+        }
+        with self._changed(sources):
+            outcome = self._run(lambda: self._pytest(file, tests, Watch(self, reached=Reached())))
+            ended = [note for note in self._read_notes() if note[1] == "ended"]
+        return Plain(
+            outcome,
+            {test: round(seconds, 3) for test, _, seconds, _ in ended},
+            {test: reached for test, _, _, reached in ended},
+        )
 
-    def mutated(self, file, source, tests, usual, order):
+    def mutated(self, file, source, tests, usual, order, *, anew=False):
         """The tests against a mutant, until one fails or takes too long."""
-        place = self.folder / file
-        original = place.read_bytes()
-        times = place.stat()
-        for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
-            compiled.unlink()
-        place.write_text(source, encoding="utf-8")
-        try:
-            return self._run(file, tests, usual, order)[0]
-        finally:
-            place.write_bytes(original)
-            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+        stage = None if anew else self._on_stage(file, tests, usual)
+        with self._changed({file: source}):
+            if stage and (outcome := stage.mutated(file, source, usual, order)):
+                return outcome
+            watch = Watch(self, usual, order)
+            return self._run(lambda: self._pytest(file, tests, watch, _limit(usual, order)))
 
-    def _run(self, file, tests, usual, order):
-        scratch = self.folder / "scratch"
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
+    def _on_stage(self, file, tests, usual):
+        if self.staged != (key := (compiled(file), tests)):
+            if self.stage:
+                self.stage.leave()
+            self.staged, self.stage = key, _StageDoor(self, file, tests)
+            nothing = self.stage.mutated(file, None, usual, usual)
+            if nothing.status != "survived":
+                raise RuntimeError(f"the tests fail on the stage without a mutant: {nothing}")
+        return self.stage
+
+    @contextlib.contextmanager
+    def _changed(self, sources):
+        places = {self.folder / file: source for file, source in sources.items()}
+        before = {place: (place.read_bytes(), place.stat()) for place in places}
+        for place, source in places.items():
+            for old in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+                old.unlink()
+            place.write_text(source, encoding="utf-8")
+        try:
+            yield
+        finally:
+            for place, (original, times) in before.items():
+                place.write_bytes(original)
+                os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    @property
+    def notes(self):
+        return self.scratch / "notes"
+
+    def _read_notes(self):
+        lines = self.notes.read_text().splitlines() if self.notes.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def _run(self, play):
+        """How a child that plays this ends; it must not return to here."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir()
         begin = time.monotonic()
         if not (child := os.fork()):
-            watch = Watch(usual, order, scratch / "notes")
-            _be_a_test_run(self.folder, file, tests, watch, is_mutant=bool(usual))
+            os.setsid()
+            code = 3
+            try:
+                code = play()
+            finally:
+                traceback.print_exc()
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
         code = _ended(child, begin + _MOST_PATIENCE)
         seconds = round(time.monotonic() - begin, 2)
-        written = scratch / "notes"
-        lines = written.read_text().splitlines() if written.exists() else []
-        notes = [json.loads(line) for line in lines]
-        failed = next((test for test, took in notes if took is None), "")
+        notes = self._read_notes()
+        failed = next((test for test, what, *_ in notes if what == "failed"), "")
         if code in (None, -signal.SIGXCPU, -signal.SIGVTALRM):
-            return Outcome("timeout", seconds), notes
+            return Outcome("timeout", seconds, notes[-1][0] if notes else "")
         if code == 0:
-            return Outcome("survived", seconds), notes
-        crashed = code < 0 or not failed
-        if crashed and code not in (1, 2) and code >= 0:
-            return Outcome("error", seconds, (scratch / "output").read_text()[-2000:]), notes
-        return Outcome("killed", seconds, failed or f"crashed with {code}"), notes
+            return Outcome("survived", seconds)
+        if code > 2:  # pytest's own errors
+            return Outcome("error", seconds, (self.folder / "output").read_text()[-2000:])
+        return Outcome("killed", seconds, failed or f"crashed with {code}")
+
+    def _pytest(self, file, tests, watch, limit=None, *plugins):
+        """Be a run of pytest on the copy."""
+        output = os.open(self.folder / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        if limit:
+            resource.setrlimit(resource.RLIMIT_CPU, limit)
+        source = str(self.folder / "src")
+        sys.path.insert(0, source)
+        sys.dont_write_bytecode = True
+        os.environ.update(
+            PYTHONPATH=os.pathsep.join([source, str(ROOT)]),
+            PYTHONDONTWRITEBYTECODE="1",
+            TMPDIR=str(self.scratch),
+            XDG_DATA_HOME=str(self.scratch / "home"),
+            HYPOTHESIS_PROFILE="mutation",
+        )
+        os.environ.pop("SLOGAN_LADDER", None)
+        if not compiled(file):
+            importlib.import_module("numba").config.DISABLE_JIT = True
+        options = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-o", "addopts="]
+        options += [f"--basetemp={self.scratch / 'tests'}", "-m", "not long and not spark"]
+        os.chdir(ROOT)
+        return int(pytest.main([*options, *tests], plugins=[watch, *plugins]))
 
 
-def _be_a_test_run(folder, file, tests, watch, *, is_mutant):
-    """Replace this process by pytest on the copy; does not return."""
-    os.setsid()
-    scratch = folder / "scratch"
-    output = os.open(scratch / "output", os.O_WRONLY | os.O_CREAT)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    if is_mutant:
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 5))
-    source = str(folder / "src")
-    sys.path.insert(0, source)
-    sys.dont_write_bytecode = is_mutant
-    os.environ.update(
-        PYTHONPATH=os.pathsep.join([source, str(ROOT)]),
-        PYTHONDONTWRITEBYTECODE="1" if is_mutant else "",
-        TMPDIR=str(scratch),
-        XDG_DATA_HOME=str(scratch / "home"),
-        HYPOTHESIS_PROFILE="mutation",
-    )
-    os.environ.pop("SLOGAN_LADDER", None)
-    if "dp/selection" in file:
-        # compiled loops are cached without regard to the constants they take from other files
-        importlib.import_module("numba").config.DISABLE_JIT = True
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-o", "addopts="]
-    options += [f"--basetemp={scratch / 'tests'}", "-m", "not long and not spark"]
-    os.chdir(ROOT)
-    code = 3
-    try:
-        code = int(pytest.main([*options, *tests], plugins=[watch]))
-    finally:
-        traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+def _limit(usual, order):
+    most = MOST_SECONDS + int(TIMES * sum(usual[test] for test in order))
+    return (most, most + 5)
+
+
+class _StageDoor:
+    """Hands mutants to a stage, a child of this process."""
+
+    def __init__(self, copy, file, tests):
+        self.copy = copy
+        to_stage, requests = os.pipe()
+        answers, from_stage = os.pipe()
+        if not (child := os.fork()):
+            os.close(requests)
+            os.close(answers)
+            watch = Watch(copy)
+            with os.fdopen(to_stage) as asked, os.fdopen(from_stage, "w") as told:
+                stage = Stage(asked, told, lambda *a: vars(self._play(watch, *a)))
+                copy.scratch.mkdir(exist_ok=True)
+                copy._pytest(file, tests, watch, None, stage)
+            os._exit(0)
+        os.close(to_stage)
+        os.close(from_stage)
+        self.child, self.requests, self.answers = (
+            child,
+            os.fdopen(requests, "w"),
+            os.fdopen(answers),
+        )
+        self._answer()  # it has read the files as they are
+
+    def _play(self, watch, request, act):
+        def play():
+            watch.usual = request["usual"]
+            resource.setrlimit(resource.RLIMIT_CPU, _limit(watch.usual, request["order"]))
+            return act()
+
+        os.ftruncate(1, 0)
+        return self.copy._run(play)
+
+    def mutated(self, file, source, usual, order):
+        request = {"file": file, "path": str(self.copy.folder / file)}
+        request |= {"source": source, "usual": usual, "order": order}
+        self.requests.write(json.dumps(request) + "\n")
+        self.requests.flush()
+        answer = self._answer()
+        return answer and Outcome(**answer)
+
+    def _answer(self):
+        if line := self.answers.readline():
+            return json.loads(line)
+        raise RuntimeError((self.copy.folder / "output").read_text()[-2000:])
+
+    def leave(self):
+        self.requests.close()
+        self.answers.close()
+        os.waitpid(self.child, 0)
 
 
 def _ended(child, until):

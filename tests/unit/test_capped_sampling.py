@@ -137,6 +137,23 @@ def test_points_meet_clicks_in_proportion_to_weights_and_clicks(monkeypatch):
     assert met == [frozenset({(0, 0, 1)})] * 4 + [frozenset({(0, 1, 1)})]
 
 
+def test_points_of_a_later_user_meet_its_own_clicks(monkeypatch):
+    """The parts of user 1 are 2, 2, 1, 3 and 1 long, behind those of user 0."""
+    script, weight = Script(monkeypatch), np.array([2, 1, 1, 3, 1])
+    table = [[2, 1, 0, 0, 1], [1, 2, 1, 1, 1], [3, 3, 3, 3, 3]]
+    met = [script.run(table, [0, 1, 0], [place], weight) for place in range(9)]
+
+    assert script.bounds == [9]
+    assert met == [frozenset({(1, pair, 1)}) for pair in (0, 0, 1, 1, 2, 3, 3, 3, 4)]
+
+
+def test_where_no_pair_may_be_released_nothing_is():
+    none = np.zeros(0, dtype=np.int64)
+    out = capped_sample(histogram([[1], [1]]), none, none, cap=Fraction(9), rng=SeededRandomness(0))
+
+    assert len(out.user) == len(out.pair) == len(out.count) == 0
+
+
 def test_points_beyond_a_users_clicks_draw_nothing(monkeypatch):
     script = Script(monkeypatch)
     met = [script.run(LOG, [0, 1], [place]) for place in range(3)]
@@ -204,9 +221,10 @@ def test_huge_clicks_and_weights_do_not_overflow():
 
 
 def test_weights_are_the_share_of_the_cap_that_a_click_takes():
-    found = weights(np.array([1.0, 1e9, 0.0]), np.array([8.0, 0.5, 3.0]), cap=Fraction(1, 2))
+    cap = Fraction(1, 2)
+    found = weights(np.array([1.0, 1e9, 0.0, 0.3]), np.array([8.0, 0.5, 3.0, 1.5]), cap=cap)
 
-    assert found.tolist() == [FULL // 4, FULL, 0]
+    assert found.tolist() == [FULL // 4, FULL, 0, FULL * 2 // 5]
 
 
 @given(
@@ -223,6 +241,13 @@ def test_the_cap_spends_its_share_and_no_more(epsilon, delta, share):
     assert cost.epsilon <= part * Fraction(epsilon)
     assert cost.delta <= part * Fraction(delta) * (1 + Fraction(1, 10**17))
     assert larger.epsilon > part * Fraction(epsilon) or larger.delta > part * Fraction(delta)
+
+
+@pytest.mark.timeout(20)
+def test_a_delta_that_sixty_digits_do_not_tell_from_nought_is_still_a_cap():
+    cap = sampling_cap(PrivacyBudget(epsilon=1, delta="1e-90"), "1/2")
+
+    assert Fraction("0.49e-90") < cap <= Fraction("0.5e-90")
 
 
 @pytest.mark.parametrize("share", ["0", "1", "-1/2"])

@@ -1,6 +1,7 @@
 """The mutator makes the mistakes it should, and the list of guards is complete."""
 
 import ast
+import builtins
 import json
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import sys
 import pytest
 from tests.mutation import report
 from tests.mutation.guards import AFTER_THE_NOISE, GUARDS, ROOT
-from tests.mutation.mutants import mutants
+from tests.mutation.mutants import mutants, plain_source
+from tests.mutation.reach import marked, reaching
+from tests.mutation.stage import changed
 
 
 def mistakes(source):
@@ -109,6 +112,76 @@ def test_a_survivor_needs_a_reason_and_a_reason_needs_a_mutant():
         assert all(reason.strip() for reason in reviewed.values())
 
 
+PROGRAM = '''"""A module."""
+LIMIT = 3
+
+def f(a):
+    """Says whether."""
+    if a > LIMIT:
+        return [b for b in range(a)]
+    else:
+        raise ValueError(a)
+
+class C:
+    size = 1
+
+    @property
+    def g(self):
+        return f(5)
+'''
+
+
+def loaded(source):
+    """The names of a module, as if it had come from a file."""
+    names = {}
+    exec(compile(source, "program.py", "exec"), names)
+    return names
+
+
+def test_statements_note_that_they_were_reached():
+    names = loaded(marked(PROGRAM, "a file"))
+    reached = names["_REACHED"]
+
+    assert bytes(reached) == bytes(len(reached))  # an import reaches no statement of a function
+    names["f"](4)
+    assert [n for n, hit in enumerate(reached) if hit] == [6, 7]
+    assert names["f"].__doc__ == "Says whether."
+    with pytest.raises(ValueError, match="1"):
+        names["f"](1)
+    assert [n for n, hit in enumerate(reached) if hit] == [6, 7, 9]
+    vars(builtins)["__reached__"].pop("a file")
+
+
+def test_a_mutant_meets_the_tests_that_come_to_its_line():
+    reached = {"near": {"file": [6, 7]}, "far": {"file": [9]}, "elsewhere": None, "other": {}}
+    lines = {mutant.name: mutant.line for mutant in mutants(PROGRAM)}
+
+    assert lines["module: LIMIT = 3 -> LIMIT = 4"] == lines["C: size = 1 -> size = 2"] == 0
+    assert lines["f: if a > LIMIT: -> if a >= LIMIT:"] == 6
+    assert lines["C.g: return f(5) -> return f(6)"] == 16
+    assert reaching("file", 7, reached) == {"near", "elsewhere"}
+    assert reaching("file", 9, reached) == {"far", "elsewhere"}
+    assert reaching("file", 0, reached) == {*reached}
+
+
+def test_the_one_function_that_a_mutant_changes_is_found():
+    names = loaded(plain_source(PROGRAM))
+    there = [names["f"], names["C"].g.fget]
+    found = {
+        mutant.name: changed(there, "program.py", mutant.source) for mutant in mutants(PROGRAM)
+    }
+
+    assert changed(there, "program.py", plain_source(PROGRAM)) is None
+    assert found["module: LIMIT = 3 -> LIMIT = 4"] is None
+    assert found["C: size = 1 -> size = 2"] is None
+    function, code = found["f: if a > LIMIT: -> if a >= LIMIT:"]
+    function.__code__ = code
+    assert names["f"](3) == [0, 1, 2]
+    function, code = found["C.g: return f(5) -> return f(6)"]
+    function.__code__ = code
+    assert names["C"]().g == [0, 1, 2, 3, 4, 5]
+
+
 TRIALS = """
 import json
 from tests.mutation.guards import ROOT
@@ -121,7 +194,8 @@ TESTS = ["tests/unit/test_plan.py::test_a_proposal_for_another_log_is_refused"]
 source = (ROOT / FILE).read_text()
 copy = Copy()
 try:
-    plain, usual = copy.plain(FILE, TESTS)
+    done = copy.plain(FILE, TESTS)
+    plain, usual = done.outcome, done.seconds
     same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
     wrong = copy.mutated(FILE, source.replace("shape !=", "shape =="), TESTS, usual, usual)
     broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -137,7 +138,8 @@ def spendable(budget: PrivacyBudget) -> tuple[Fraction, Fraction]:
     if budget.epsilon is not None:
         return exact(budget.epsilon), exact(budget.delta)
     logarithm = enclosures.log(enclose(exact(budget.exp_epsilon or 1))).low
-    return max(Fraction(0), shortened(logarithm, DOWN)), exact(budget.delta)
+    # below 0 only where sixty digits do not tell e^ε from 1
+    return shortened(max(Decimal(0), logarithm), DOWN), exact(budget.delta)
 
 
 def gaussian_room(budget: PrivacyBudget, reserved: Cost = NOTHING) -> Fraction:

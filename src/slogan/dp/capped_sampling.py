@@ -39,7 +39,10 @@ def sampling_cap(budget: PrivacyBudget, share: Number) -> Fraction:
         )
     epsilon, delta = spendable(budget)
     logarithm = enclosures.log(enclose(1 - part * delta)).high
-    return min(part * epsilon, shortened(-logarithm, DOWN))
+    # A minus sign would round to the digits of the current context, to either side. Where sixty
+    # digits do not tell 1 − share·δ from 1, −log(1 − x) ≥ x does.
+    spent = max(enclose(part * delta).low, logarithm.copy_negate())
+    return min(part * epsilon, shortened(spent, DOWN))
 
 
 def weights(expected: Floats, counts: Floats, *, cap: Fraction) -> Ints:
