@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import ReleaseExistsError, StorageError
+from slogan.errors import LedgerError, ReleaseExistsError, SloganError, StorageError
 from slogan.folders import TOKEN, Held, clear, make, scratch_folder
 from slogan.stopping import cleaning
 
@@ -153,12 +153,11 @@ def publish(
         filled = True
         with booked(attempt):
             attempt.swap(force=force)
-    except OSError as cause:
+    except (OSError, LedgerError) as cause:
         if filled and target.exists() and not attempt.partial.exists():
-            raise StorageError(
-                f"{target} is whole, but may not outlast a power cut: {cause.strerror or cause}",
-                hint="do not make it again, which would spend the budget again: copy it elsewhere",
-            ) from cause
+            raise _too_late(target, cause) from cause
+        if isinstance(cause, LedgerError):
+            raise
         raise StorageError(
             f"the release cannot be written to {target}: {cause.strerror or cause}",
             hint="make room, or choose another place with -o",
@@ -167,6 +166,20 @@ def publish(
         with cleaning():
             _clear(attempt.folder, settled)
             held.let_go()
+
+
+def _too_late(target: Path, cause: OSError | LedgerError) -> SloganError:
+    """What went wrong after the release had its name."""
+    if isinstance(cause, LedgerError):
+        return LedgerError(
+            f"{target} is whole and its cost is booked, but not that it was published: {cause}",
+            hint="do not make it again, which would spend the budget again; `slogan ledger` "
+            "settles it as soon as the ledger can be written",
+        )
+    return StorageError(
+        f"{target} is whole, but may not outlast a power cut: {cause.strerror or cause}",
+        hint="do not make it again, which would spend the budget again: copy it elsewhere",
+    )
 
 
 def clear_attempts(parent: Path, settled: Settled) -> None:
