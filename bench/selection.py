@@ -27,7 +27,7 @@ from slogan.randomness import SystemRandomness
 EPSILONS = ("0.5", "1", "2", "4")
 DELTAS = ("1e-6", "1e-8")
 SIZES = (2_500, 65_000)
-"""What is asked for by default; 650,000 users take hours."""
+"""What is asked for by default; 650,000 users take an hour more."""
 TOP = 1_000
 _MANY_ROWS = 500_000
 _RUNS_OF_MANY, _RUNS = 2, 10

@@ -24,6 +24,8 @@ from slogan.plan import plan
 from slogan.planning import Planned, Planning, empty
 from slogan.privacy import PrivacyBudget
 from slogan.program import Program, Solution, status
+from slogan.randomness import Randomness
+from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.solvers import Effort
 
@@ -75,6 +77,10 @@ class Distribution:
         )
         shared = replace(stayed, too_dear=packed.too_dear)
         return found, replace(counted, rows=packed.left.hist, stayed=shared)
+
+    def sample(self, found: Planned, rng: Randomness) -> Output:
+        """Users for the planned clicks, drawn where the clicks stayed, by the engine's numbers."""
+        return self.packer.draw(found.left.pairs, found.plan.counts, rng)
 
 
 def distribution(

@@ -18,7 +18,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
-from slogan.publishing import rewrite
+from slogan.publishing import write_private
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
@@ -56,8 +56,11 @@ class Evaluation:
         found = self.summary()
         certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
         manifest = _manifest(Path(release) / "public" / "manifest.json")
-        rewrite(folder / "evaluation.json", json.dumps(found, indent=2) + "\n")
-        rewrite(folder / "report.html", curator_page(manifest, certificate, found))
+        files = {
+            "evaluation.json": json.dumps(found, indent=2) + "\n",
+            "report.html": curator_page(manifest, certificate, found),
+        }
+        write_private(folder, files)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,6 @@ class Frontier:
             raise ReleaseExistsError(
                 f"{target} already holds a frontier", hint="give --force to replace it"
             )
-        target.mkdir(mode=0o700, parents=True, exist_ok=True)
         chart = self.chart()
         page = FrontierPage(
             utility=self.utility, facts=self._facts(), chart=chart, **_table(self.points)
@@ -100,9 +99,7 @@ class Frontier:
             "frontier.html": frontier_page(page),
             "frontier.json": json.dumps(self.summary(), indent=2) + "\n",
         }
-        for name, content in files.items():
-            # The folder may have been there before, open to others.
-            write_private(target / name, content)
+        write_private(target, files)
 
     def _line(self, delta: float) -> list[tuple[float, float]]:
         return sorted(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,8 @@ import numpy as np
 
 from slogan import population
 from slogan.arrays import Ints
-from slogan.errors import InputError
+from slogan.engines._failures import reason
+from slogan.errors import InputError, StorageError
 from slogan.folders import scratch_folder
 from slogan.population import Clicks, Crowd, chance, floor
 from slogan.vocabulary import text_macros
@@ -72,7 +74,7 @@ def generate(
     kind, compression = _kind(target, given=format)
     _check(target, users=users, clicks_per_user=clicks_per_user)
     crowd = population.crowd(users, seed=seed, clicks_per_user=clicks_per_user)
-    with scratch_folder(target.parent) as private:
+    with _clearly(target), scratch_folder(target.parent) as private:
         written = private / "log"
         with duckdb.connect(private / "numbers.duckdb") as connection:
             connection.execute("SET enable_progress_bar = false")
@@ -118,6 +120,30 @@ def _check(target: Path, *, users: int, clicks_per_user: float) -> None:
         raise InputError(
             f"no file can be written at {target}", hint="name a file in a directory that exists"
         )
+
+
+@contextmanager
+def _clearly(target: Path) -> Generator[None]:
+    """Say in words of our own that a disk is full, whether DuckDB notices it or Python."""
+    try:
+        yield
+    except (duckdb.OperationalError, OSError) as cause:
+        said = _said(cause)
+        if said is None:
+            raise
+        raise StorageError(
+            f"no log can be written to {target}: {said}",
+            hint="make room for twice the log, or name a file on another disk",
+        ) from cause
+
+
+def _said(cause: duckdb.Error | OSError) -> str | None:
+    """Why nothing could be written; None if that is not what went wrong."""
+    if isinstance(cause, OSError):
+        return cause.strerror or str(cause)
+    if isinstance(cause, duckdb.OutOfMemoryException):
+        return "neither memory nor the disk is large enough"
+    return reason(cause)
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, private: Path) -> None:

@@ -71,12 +71,18 @@ def sanitize(
             hint="the time limit is above 0 seconds, the gap is 0 or more",
         )
     asked, mode = objective or OutputSize(), counts or Exact()
+    if isinstance(mode, Private) and solver != "auto":
+        raise OptionError(
+            "private counts are solved by a formula, so there is no solver to choose",
+            hint="leave --solver out, or --counts",
+        )
     source = log if isinstance(log, SearchLog) else engines.described(log, engine)
     stages = Stages(watcher)
     host = engines.start(engine, source, memory_limit=memory_limit, watcher=watcher)
     try:
         parameters = {
             **_parameters(asked, mode, solver=solver, time_limit=time_limit, gap=gap),
+            "engine": engines.name_of(engine, source),
             "encoding": source.encoding,
             "on_bad_row": "skip" if source.skip_bad_rows else "error",
         }
@@ -111,10 +117,13 @@ def sanitize(
         else:
             found = planning.exact(counted.hist)
         with stages.stage("sample"):
-            drawn = sample_users(found.constraints.hist, found.plan, rng)
-            output = replace(
-                drawn, user=found.left.users[drawn.user], pair=found.left.pairs[drawn.pair]
-            )
+            if apart and counted.stayed:
+                output = apart.sample(found, rng)
+            else:
+                drawn = sample_users(found.constraints.hist, found.plan, rng)
+                output = replace(
+                    drawn, user=found.left.users[drawn.user], pair=found.left.pairs[drawn.pair]
+                )
             names = None
             if pseudonyms == "fresh":
                 names = fresh_pseudonyms(output.users, host.id_kind(output), rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slogan.privacy import PrivacyBudget
 
@@ -137,7 +137,17 @@ def promise_of(
         return laplace_promise(
             budget, bound=parameters["laplace_bound"], epsilon=parameters["laplace_epsilon"]
         )
-    return sampling_promise(budget)
+    given = sampling_promise(budget)
+    if parameters.get("engine") == "spark":
+        return replace(given, not_guaranteed=(*given.not_guaranteed, _KEYED))
+    return given
+
+
+# Said of every log that Spark counts: whether one was too large to come here is the log's secret.
+_KEYED = (
+    "Spark draws users for the clicks that it keeps by HMAC-SHA-256 under one random key, so that "
+    "no task can draw twice. Against whoever can break that function nothing is guaranteed."
+)
 
 
 TEST_RUN = (

@@ -108,7 +108,11 @@ class Publication(ABC):
                 ledger=ledger,
                 allow_unaccounted=allow_unaccounted,
             )
-        return {**self.summary(), "release": str(folder), "ledger": recorded}
+        return {**self._told(), "release": str(folder), "ledger": recorded}
+
+    def _told(self) -> dict[str, Any]:
+        arrived = self.engine.arrived
+        return {**self.summary(), **({"arrived": arrived} if arrived else {})}
 
     def _fill(self, folder: Path) -> None:
         public, curator = folder / "public", folder / "curator"
@@ -149,7 +153,7 @@ class Publication(ABC):
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
         inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
         return {
-            **self.summary(),
+            **self._told(),
             **self.drawn(),
             "inputs": inputs,
             "columns": asdict(self.log.columns),

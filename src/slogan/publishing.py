@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import ReleaseExistsError, StorageError
-from slogan.folders import TOKEN, Held, clear, make
+from slogan.errors import LedgerError, ReleaseExistsError, SloganError, StorageError
+from slogan.folders import TOKEN, Held, clear, make, scratch_folder
 from slogan.stopping import cleaning
 
 _PARTIAL = ".partial-"
@@ -145,13 +145,19 @@ def publish(
     if os.path.lexists(target):
         check_replaceable(target, force=force)
     attempt, held = _begun(target)
+    filled = False
     try:
         attempt.partial.mkdir()
         fill(attempt.partial)
         attempt.flush()
+        filled = True
         with booked(attempt):
             attempt.swap(force=force)
-    except OSError as cause:
+    except (OSError, LedgerError) as cause:
+        if filled and target.exists() and not attempt.partial.exists():
+            raise _too_late(target, cause) from cause
+        if isinstance(cause, LedgerError):
+            raise
         raise StorageError(
             f"the release cannot be written to {target}: {cause.strerror or cause}",
             hint="make room, or choose another place with -o",
@@ -160,6 +166,20 @@ def publish(
         with cleaning():
             _clear(attempt.folder, settled)
             held.let_go()
+
+
+def _too_late(target: Path, cause: OSError | LedgerError) -> SloganError:
+    """What went wrong after the release had its name."""
+    if isinstance(cause, LedgerError):
+        return LedgerError(
+            f"{target} is whole and its cost is booked, but not that it was published: {cause}",
+            hint="do not make it again, which would spend the budget again; `slogan ledger` "
+            "settles it as soon as the ledger can be written",
+        )
+    return StorageError(
+        f"{target} is whole, but may not outlast a power cut: {cause.strerror or cause}",
+        hint="do not make it again, which would spend the budget again: copy it elsewhere",
+    )
 
 
 def clear_attempts(parent: Path, settled: Settled) -> None:
@@ -202,18 +222,24 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         )
 
 
-def rewrite(file: Path, text: str) -> None:
-    """Write a curator's file that is there already: whoever looks sees the old or the new."""
-    fresh = file.with_name(f".{file.name}.new")
+def write_private(folder: Path, files: dict[str, str]) -> None:
+    """Write a curator's files, which only their owner can open, in place of older ones.
+
+    Whoever looks sees the old or the new, and none of the new before all are on disk.
+    """
     try:
-        fresh.touch(mode=0o600)
-        fresh.write_text(text, encoding="utf-8")
-        sync(fresh)
-        fresh.replace(file)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with scratch_folder(folder) as private:
+            for name, text in files.items():
+                (private / name).touch(mode=0o600)  # the folder may be open to others
+                (private / name).write_text(text, encoding="utf-8")
+                sync(private / name)
+            for name in files:
+                (private / name).replace(folder / name)
+            sync(folder)
     except OSError as cause:
-        fresh.unlink(missing_ok=True)
         raise StorageError(
-            f"{file} cannot be written: {cause.strerror}",
+            f"nothing can be written to {folder}: {cause.strerror}",
             hint="make room, or check its permissions",
         ) from cause
 
@@ -234,10 +260,3 @@ def sha256_of(file: Path) -> str:
         return hashlib.sha256(listed.encode()).hexdigest()
     with file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
-
-
-def write_private(file: Path, text: str) -> None:
-    """Write a file that only its owner can open, in place of one that others could."""
-    file.unlink(missing_ok=True)
-    file.touch(mode=0o600)
-    file.write_text(text, encoding="utf-8")

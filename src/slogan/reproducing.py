@@ -47,14 +47,12 @@ class Written:
     title: str
     file: str
     page: Page
-    computed: bool
-    """Whether anything had to be computed; otherwise all of it was known from an earlier run."""
 
     def summary(self) -> dict[str, Any]:
         """An entry of `pages` in `reproduce --json`."""
         verdicts = [{"kind": str(v.kind), "why": v.why} for v in self.page.verdicts]
         told = {name: getattr(self, name) for name in ("name", "section", "title", "file")}
-        return {**told, "verdicts": verdicts, "computed": self.computed}
+        return {**told, "verdicts": verdicts}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +64,10 @@ class Reproduction:
     quick: bool
     sizes: tuple[LogSize, LogSize]
     pages: tuple[Written, ...]
+    computed: tuple[str, ...]
+    """The parts that had to be computed; pages share parts."""
+    reused: tuple[str, ...]
+    """The parts that were known from an earlier run."""
     seconds: float
 
     def summary(self) -> dict[str, Any]:
@@ -77,6 +79,8 @@ class Reproduction:
             "quick": self.quick,
             "log": {**asdict(whole), "shared": asdict(shared)},
             "pages": [page.summary() for page in self.pages],
+            "computed": self.computed,
+            "reused": self.reused,
             "seconds": round(self.seconds, 1),
         }
 
@@ -126,7 +130,6 @@ def reproduce(
         title = experiment.TITLE
         lab.progress = _within(progress, n, len(experiments), title.partition(":")[0])
         lab.progress(0.0, "")
-        known = len(store.computed)
         page = experiment.page(lab)
         file = _save(folder, name, title, page, banner=MADE_UP if log is None else REAL)
         written.append(
@@ -136,7 +139,6 @@ def reproduce(
                 title=title,
                 file=file,
                 page=page,
-                computed=len(store.computed) > known,
             )
         )
     done = Reproduction(
@@ -145,6 +147,8 @@ def reproduce(
         quick=quick,
         sizes=sizes,
         pages=tuple(written),
+        computed=tuple(store.computed),
+        reused=tuple(store.reused),
         seconds=time.perf_counter() - begin,
     )
     if only is None:

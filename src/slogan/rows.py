@@ -48,7 +48,7 @@ def identifier(name: str) -> str:
 def rows_sql(source: str, fields: Fields) -> str:
     """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
-    clicks = "1" if fields.count is None else f"TRY_CAST({fields.count} AS DOUBLE)"
+    clicks = "1" if fields.count is None else _number(fields.count)
     return f"""
         SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
             WHEN unreadable THEN 'unreadable'
@@ -65,6 +65,18 @@ def rows_sql(source: str, fields: Fields) -> str:
               ({fields.query})::VARCHAR AS query, ({fields.url})::VARCHAR AS url,
               {clicks}::DOUBLE AS n,
               {fields.unreadable} AS unreadable FROM {source})"""
+
+
+def _number(value: str) -> str:
+    """The number that a value is. DuckDB misreads long ones with _ between digits, so we join them.
+
+    Read as they are, 49_4_836630080084000 would be 49.
+    """
+    text = f"({value})::VARCHAR"
+    return f"""CASE WHEN typeof({value}) = 'VARCHAR' AND contains({text}, '_')
+        THEN CASE WHEN NOT regexp_matches({text}, '(^|[^0-9])_|_([^0-9]|$)')
+             THEN TRY_CAST(replace({text}, '_', '') AS DOUBLE) END
+        ELSE TRY_CAST({value} AS DOUBLE) END"""
 
 
 def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:

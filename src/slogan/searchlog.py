@@ -21,7 +21,7 @@ from slogan.detection import (
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
-from slogan.unpacking import require_modest, require_whole
+from slogan.unpacking import require_sound
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
@@ -106,9 +106,7 @@ def read(
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:
-        require_modest(files, kind, compression)
-        for file in files:
-            require_whole(file, compression)
+        require_sound(files, kind, compression)
         names = _names(files, kind, compression, encoding, columns)
     return SearchLog(
         files=files,

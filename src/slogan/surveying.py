@@ -151,10 +151,9 @@ def reproduction_words(done: dict[str, Any]) -> RenderableType:
         for n, verdict in enumerate(page["verdicts"]):
             title = page["title"].partition(":")[0] if n == 0 else ""
             table.add_row(title, Text(verdict["kind"], style="bold"), verdict["why"])
-    known = sum(not page["computed"] for page in done["pages"])
     lines = [
-        f"{len(done['pages'])} pages in {done['output']}, {known} of them from what was there "
-        f"already; took {done['seconds']:.0f} s",
+        f"{len(done['pages'])} pages in {done['output']}: {len(done['computed'])} parts computed "
+        f"and {len(done['reused'])} known from an earlier run; took {done['seconds']:.0f} s",
     ]
     if not done["made_up"]:
         lines.append("computed from the raw log: for the curator, not for publication")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import duckdb
 import zstandard
 
-from slogan.detection import BROKEN, open_bytes, plain_glob, reported, unopened, unreadable
+from slogan.detection import open_bytes, plain_glob, reported, unreadable
 from slogan.errors import LogFormatError
 
 MOST_TIMES = 100
@@ -16,70 +17,54 @@ MOST_TIMES = 100
 ALWAYS_ALLOWED = 1 << 30
 """Bytes that are no danger however tightly they are packed."""
 
-_GZIP_AT_MOST = 1032  # DEFLATE spends two bits at least on 258 bytes
 _CHUNK = 1 << 20
+_PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
 
 
-def require_modest(files: tuple[Path, ...], log_format: str, compression: str) -> None:
-    """Refuse files that look like decompression bombs.
+def require_sound(files: tuple[Path, ...], log_format: str, compression: str) -> None:
+    """Refuse packed files that are not whole, and files that look like decompression bombs.
 
-    Reads what they unpack to, as a stream and no further than allowed, and keeps nothing.
+    Reads what they unpack to, once, as a stream and no further than allowed, and keeps nothing.
     """
     for file in files:
-        try:
-            _check(file, log_format, compression)
-        except OSError as cause:
-            raise unopened(file, cause) from cause
-
-
-def require_whole(file: Path, compression: str) -> None:
-    """Unpack a file to its end and keep nothing: engines take what they get of a cut one."""
-    with reported(file):
-        if compression == ".gz":
-            with open_bytes(file, compression) as data:
-                while data.read(1 << 20):
-                    pass
-        elif compression == ".zst" and not _frames_end(file):
-            raise EOFError
-
-
-def _frames_end(file: Path) -> bool:
-    """Whether the last frame of a file is complete; every one is checked."""
-    unpacking = zstandard.ZstdDecompressor()
-    frame, ended = unpacking.decompressobj(), True
-    with file.open("rb") as packed:
-        # Small pieces, because a few bytes can unpack to very many.
-        while piece := packed.read(4096):
-            while piece:
-                frame = unpacking.decompressobj() if ended else frame
-                frame.decompress(piece)
-                piece, ended = frame.unused_data, frame.eof
-    return ended
-
-
-def _check(file: Path, log_format: str, compression: str) -> None:
-    with file.open("rb") as packed:
-        size = os.fstat(packed.fileno()).st_size
-    allowed = max(ALWAYS_ALLOWED, MOST_TIMES * size)
-    if compression == ".gz" and size * _GZIP_AT_MOST <= allowed:
-        return
-    if compression:
-        _unpack(file, compression, allowed)
-    elif log_format == "parquet":
-        _add_up(file, allowed)
+        with reported(file):
+            with file.open("rb") as packed:
+                allowed = max(ALWAYS_ALLOWED, MOST_TIMES * os.fstat(packed.fileno()).st_size)
+            if compression:
+                _unpack(file, compression, allowed)
+            elif log_format == "parquet":
+                _add_up(file, allowed)
 
 
 def _unpack(file: Path, compression: str, allowed: int) -> None:
+    """To its end, because engines take what they get of a cut file."""
     seen = 0
-    try:
-        with open_bytes(file, compression) as data:
-            while chunk := data.read(_CHUNK):
-                seen += len(chunk)
-                if seen > allowed:
-                    raise _bomb(file, allowed)
-    except BROKEN as cause:
-        raise unreadable(file) from cause
+    for size in _gzipped(file) if compression == ".gz" else _frames(file):
+        seen += size
+        if seen > allowed:
+            raise _bomb(file, allowed)
+
+
+def _gzipped(file: Path) -> Generator[int]:
+    """How much each part of a file unpacks to; it checks its own end."""
+    with open_bytes(file, ".gz") as data:
+        while chunk := data.read(_CHUNK):
+            yield len(chunk)
+
+
+def _frames(file: Path) -> Generator[int]:
+    """How much each piece of a file of Zstandard unpacks to; its last frame must be complete."""
+    unpacking = zstandard.ZstdDecompressor()
+    frame, ended = unpacking.decompressobj(), True
+    with file.open("rb") as packed:
+        while piece := packed.read(_PIECE):
+            while piece:
+                frame = unpacking.decompressobj() if ended else frame
+                yield len(frame.decompress(piece))
+                piece, ended = frame.unused_data, frame.eof
+    if not ended:
+        raise EOFError
 
 
 def _add_up(file: Path, allowed: int) -> None:

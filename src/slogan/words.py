@@ -99,6 +99,7 @@ def _released(done: dict[str, Any], lines: list[str]) -> RenderableType:
     marked = ["TEST RUN: seeded, protects nobody, refused by verify"] if done["test_run"] else []
     rest = [
         *_left_out(done),
+        *(f"came to this process: {what}" for what in done.get("arrived", ())),
         _recorded(done["ledger"]),
         f"took {sum(done['seconds'].values()):.1f} s",
         f"next: slogan verify LOG {done['release']}   (publish only {done['release']}/public)",

@@ -3,15 +3,7 @@
 import os
 
 import pytest
-
-CONF = {
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.adaptive.enabled": "false",  # small shuffles are faster without it
-    # Nothing runs long enough here to be worth compiling well.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+from small_spark import SMALL
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +15,6 @@ def spark():
     load("spark")
     from slogan.engines.spark.session import opened
 
-    ours = opened(Spark(master="local[2]", conf=CONF))
+    ours = opened(Spark(master="local[2]", conf=SMALL))
     yield Spark(session=ours.session)
     ours.end()

@@ -16,13 +16,15 @@ import signal
 import sys
 from pathlib import Path
 
+from small_spark import SMALL
+
 import slogan
 
 MOMENTS = {"sanitize": "count", "synthesize": "selection"}
 
 
 def place(master):
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.executor.memory": "512m"}
+    conf = {**SMALL, "spark.executor.memory": "512m"}
     return slogan.Spark(master=master, conf={} if master.startswith("sc:") else conf)
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from small_spark import SMALL
 
 HOME = Path(pyspark.__file__).parent
 SCALA = re.search(r"_([\d.]+)-", next(HOME.glob("jars/spark-core_*.jar")).name)[1]
@@ -85,9 +86,8 @@ def connect_server(folder):
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
+        **SMALL,
         "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "INFO",
     }
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]

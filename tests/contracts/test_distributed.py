@@ -1,5 +1,6 @@
 """The distributed solver: what it proves holds, what it proposes passes the gate, runs go on."""
 
+import json
 import stat
 
 import numpy as np
@@ -100,6 +101,7 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
         watcher=lambda *words: said.append(words),
     )
     summary = release.save(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
     drawn = release.drawn()
     release.close()
     whole = counted(log)
@@ -119,6 +121,9 @@ def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
     assert sum(drawn["budget_use"]) == whole.hist.users
     assert any("gap" in note for stage, note in said if stage == "solve")
     assert any("MB" in note for stage, note in said if stage == "solve")
+    assert any("MB" in note for stage, note in said if stage == "sample"), "drawn in Spark"
+    assert [line.split(":")[0] for line in summary["arrived"]] == ["solve", "sample"]
+    assert any("HMAC" in words for words in manifest["not_guaranteed"])
     assert not (tmp_path / "kept").exists()
 
 

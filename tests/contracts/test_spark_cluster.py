@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from small_spark import SMALL
 
 import slogan
 
@@ -98,7 +99,7 @@ def test_a_connect_server_counts_and_writes(tmp_path, log):
 
 def test_the_command_line_says_nothing_of_spark(tmp_path, log):
     options = ["--engine", "spark", "--spark-master", "local[2]", "--json"]
-    conf = ["--spark-conf=spark.driver.memory=1g", "--spark-conf=spark.sql.shuffle.partitions=2"]
+    conf = [f"--spark-conf={key}={value}" for key, value in SMALL.items()]
     said = finished(started("-m", "slogan", "inspect", log, *options, *conf, cwd=tmp_path))
 
     assert told(said) == json.loads(json.dumps(slogan.inspect(log).summary()))

@@ -1,25 +1,31 @@
 """A process that imports slogan once and runs each command in a fork, which meets its fault.
 
-Reads orders as lines of JSON, each a list of runs that start together, and answers with a line of
-JSON: for each run its exit code (−n if signal n ended it) and how many steps it took. A step is
-what changes a disk, as an audit hook and a wrapped fsync see it, and the begin and end of a stage.
+Says that it is ready, reads orders as lines of JSON, each a list of runs that start together, and
+answers with a line of JSON: for each run its exit code (−n if signal n ended it), its steps by name
+up to its end or its fault, and the most memory it held. A step is what changes a disk, as an audit
+hook and a wrapped fsync see it, and the begin and end of a stage.
 """
 
 import atexit
 import ctypes
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import sys
+import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from doomed_runs import BUDGETS, write_log
+
+import slogan
 from slogan import __main__ as entry
-from slogan import engines, solvers, stages
-from slogan.dp.selection import pooled
+from slogan import stages
+from slogan.folders import TOKEN
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.fsync", "stage"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -31,18 +37,30 @@ def changes(event, args):
     return event in CHANGES
 
 
-class Steps:
-    """Counts the steps of this process, and lets the fault happen instead of one of them."""
+def name_of(event, args):
+    """What a step does and to which file, such as "rename release"; tokens are left out."""
+    thing = args[1] if event == "os.rename" else args[0]
+    if isinstance(thing, int):
+        thing = Path(f"/proc/self/fd/{thing}").readlink()
+    return f"{event.rpartition('.')[2]} {re.sub(TOKEN, '', Path(thing).name)}"
 
-    def __init__(self, at, fault):
-        self.taken, self.at, self.fault = 0, at, fault
+
+class Steps:
+    """Notes the steps of this process, and lets the fault happen instead of one of them."""
+
+    def __init__(self, at, fault, report):
+        self.names, self.at, self.fault, self.report = [], at, fault, report
 
     def hook(self, event, args):
         if not changes(event, args):
             return
-        self.taken += 1
-        if self.taken == self.at:
+        self.names.append(name_of(event, args))
+        if len(self.names) == self.at:
+            self.tell()
             self.fault(event)
+
+    def tell(self):
+        os.write(self.report, json.dumps(self.names).encode() + b"\n")
 
     def install(self):
         sync, stage = os.fsync, stages.Stages.stage
@@ -99,7 +117,7 @@ def perform(run, report):
     if run.get("unprivileged"):
         without_privileges()
     sys.argv = ["slogan", *run["command"]]
-    steps = Steps(run.get("at"), fault_of(run))
+    steps = Steps(run.get("at"), fault_of(run), report)
     steps.install()
     try:
         code = entry.main() or 0
@@ -107,7 +125,7 @@ def perform(run, report):
         code = end.code or 0
     sys.stdout.flush()
     sys.stderr.flush()
-    os.write(report, str(steps.taken).encode())
+    steps.tell()
     atexit._run_exitfuncs()
     os._exit(code)
 
@@ -128,22 +146,29 @@ def started(run):
 
 def ended(pid, reading):
     _, status, usage = os.wait4(pid, 0)
-    steps = os.read(reading, 100)
-    os.close(reading)
+    with os.fdopen(reading) as told:
+        steps = json.loads(told.readline() or "[]")  # a run that met its fault told them then
     code = os.waitstatus_to_exitcode(status)
-    return {"code": code, "steps": int(steps or 0), "kilobytes": usage.ru_maxrss}
+    return {"code": code, "steps": steps, "kilobytes": usage.ru_maxrss}
 
 
 def warm_up():
-    """Import and compile what runs need; nothing here starts a thread, which a fork would lose."""
+    """Import, compile and compute what every run needs, by making a release of each kind."""
     sys.dont_write_bytecode = True
-    engines.load("duckdb")
-    solvers.load("spe")
-    pooled.warm_up()
+    budget = slogan.PrivacyBudget(exp_epsilon=BUDGETS["sanitize"][1], delta=BUDGETS["sanitize"][3])
+    larger = slogan.PrivacyBudget(epsilon=BUDGETS["synthesize"][1], delta=BUDGETS["synthesize"][3])
+    with tempfile.TemporaryDirectory() as folder:
+        log = write_log(Path(folder) / "clicks.tsv")
+        with closing(slogan.sanitize(log, budget, solver="spe")) as release:
+            release.save(Path(folder) / "sanitized")
+        with closing(slogan.synthesize(log, larger)) as release:
+            release.save(Path(folder) / "synthesized")
 
 
 def main():
     warm_up()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     for line in sys.stdin:
         runs = json.loads(line)
         begin = time.monotonic()

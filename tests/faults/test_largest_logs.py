@@ -29,6 +29,12 @@ def large(site):
     return perform
 
 
+# DuckDB's gigabyte, a quarter for what is loaded, and buffers of threads, which it does not count;
+# 1.3 GB were measured.
+COUNTING = 2 * GIGABYTE
+# And the arrays of the histogram, the constraints and the solver: 140 bytes for each of the users
+# were measured, 2.7 GB in all; one more copy of everything does not fit.
+SOLVING = 4 * GIGABYTE
 BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "20", "--memory-limit", "1GB")
 
 
@@ -44,7 +50,7 @@ def test_ten_million_users_with_a_row_each(large, site, ladder):
     ladder.count("attacks run")
     assert answer["code"] == 0, said
     assert json.loads(said)["users"] == MANY
-    assert answer["kilobytes"] < 6 * GIGABYTE
+    assert answer["kilobytes"] < SOLVING
 
 
 @pytest.mark.long
@@ -56,22 +62,31 @@ def test_ten_million_users_who_share_nothing(large, site, ladder):
 
     ladder.count("attacks run")
     assert answer["code"] == 3, said
-    assert answer["kilobytes"] < 4 * GIGABYTE
+    assert answer["kilobytes"] < COUNTING
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("others", [0, 50])
 def test_one_user_with_ten_million_rows(large, site, ladder, others):
+    """Every second of the others shares ten pairs with that user, the rest share ten of their own.
+
+    Beside so many clicks nobody can be hidden, so of the shared ones none is released.
+    """
     query = f"""
         SELECT CASE WHEN i < {others} * 10 THEN i // 10 + 2 ELSE 1 END AS user,
-               'q' || i % 10 AS query, 'u' || i % 10 AS url FROM range({MANY}) t(i)"""
-    target = str(site.releases / "release")
-    answer, said = large(query, "sanitize", "-o", target, *BUDGET)
+               i % CASE WHEN i < {others} * 10 THEN 20 ELSE 10 END AS pair,
+               'q' || pair AS query, 'u' || pair AS url FROM range({MANY}) t(i)"""
+    query = f"SELECT * EXCLUDE (pair) FROM ({query})"
+    target = site.releases / "release"
+    answer, said = large(query, "sanitize", "-o", str(target), *BUDGET)
 
     ladder.count("attacks run")
-    assert answer["code"] in ((3,) if not others else (0, 3)), said
-    assert answer["kilobytes"] < 4 * GIGABYTE
+    assert answer["code"] == (0 if others else 3), said
+    assert answer["kilobytes"] < COUNTING
+    if others:
+        released = duckdb.read_parquet(str(target / "public/log.parquet")).fetchall()
+        assert {int(query[1:]) for _, query, *_ in released} <= {*range(10, 20)}
 
 
 HUGE = (2**53, 2**63 - 1, 2**63, 2**64, 10**30, "1e308", "9" * 400)

@@ -16,7 +16,7 @@ UNREADABLE = "unreadable"
 _LENIENT = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
-    r"[+-]?((\d+(_\d+)*)?\.?(\d+(_\d+)*)?(e[+-]?\d+(_\d+)*)?|inf|infinity|nan)", re.ASCII
+    r"\+?-?((\d+(_\d+)*)?\.?(\d+(_\d+)*)?(e[+-]?\d+(_\d+)*)?|inf|infinity|nan)", re.ASCII
 )
 
 
@@ -48,14 +48,17 @@ def judged(user, query, url, count):  # noqa: PLR0911 – one for each reason
 
 
 def number(text):
-    """The number that a text is, by the rules of DuckDB: like C's, with _ between digits."""
+    """The number that a text is, by the rules of DuckDB: like C's, with _ between digits.
+
+    One + is passed over, also before a −.
+    """
     if text is None:
         return None
     plain = text.strip(_SPACE).lower()
     if not _NUMBER.fullmatch(plain) or plain in ("", "+", "-", "."):
         return None
     try:
-        return float(plain.replace("_", ""))
+        return float(plain.removeprefix("+").replace("_", ""))
     except ValueError:
         return None
 
@@ -76,8 +79,8 @@ def csv(line: bytes, encoding: str):
     if text is None:
         return None
     fields = re.findall(r'(?:^|,)("(?:[^"]|"")*"|[^,]*)', text)
-    while len(fields) > 4 and fields[-1] in ("", '""'):
-        fields.pop()  # columns too many that are empty do no harm
+    while len(fields) > 4 and fields[-1] in ("", '""', "\0", '"\0"'):
+        fields.pop()  # columns too many that are empty do no harm; DuckDB takes a NUL for nothing
     if len(fields) != 4:
         return None
     return judged(*(f[1:-1].replace('""', '"') if f[:1] == '"' else f for f in fields))
@@ -88,8 +91,10 @@ def jsonl(line: bytes, encoding: str):
     if text is None:
         return None
     try:
-        found = json.loads(text, object_pairs_hook=_first, parse_constant=_refuse)
-        _text(found).encode()  # half a character, such as \\ud800, is no text
+        found = json.loads(
+            text, object_pairs_hook=_first, parse_constant=_refuse, parse_float=_as_written
+        )
+        (_text(found) or "").encode()  # half a character, such as \\ud800, is no text
     except (ValueError, RecursionError):
         if _LENIENT.search(text):
             raise LenientError from None
@@ -105,6 +110,11 @@ class LenientError(Exception):
 
 def _refuse(constant):
     raise LenientError(constant)
+
+
+def _as_written(number):
+    """The number; its text if it is beyond all floats, and so no clicks."""
+    return float(number) if math.isfinite(float(number)) else number
 
 
 def _first(pairs):

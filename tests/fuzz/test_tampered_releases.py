@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from random import Random
 
 import pytest
@@ -33,7 +33,7 @@ WEIRD = (
     *("parquet", "jsonl", "csv", ".gz", ".zst", "latin-1", "utf-16", "skip", "laplace", "private"),
     *(None, True, False, 0, -1, 10**400, 1e308, -1e308, [], {}, ["x"], {"x": "y"}, [[[]]]),
 )
-MOST_SECONDS = 60.0
+MOST_SECONDS = 20.0  # of processors
 
 
 def log_of(file, users):
@@ -124,7 +124,7 @@ def tamper(originals, seed, place):
     shutil.copytree(original, folder)
     change = rng.choice(CHANGES)
     change(folder, rng)
-    start = time.perf_counter()
+    start = time.process_time()
     repeat = f"repeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k verified"
     try:
         passed = slogan.verify(log, folder).ok
@@ -136,7 +136,7 @@ def tamper(originals, seed, place):
             raise
     except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
         pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
-    assert time.perf_counter() - start < MOST_SECONDS, repeat
+    assert time.process_time() - start < MOST_SECONDS, repeat
 
 
 def seeds(first, number):
@@ -151,10 +151,13 @@ def test_what_was_changed_is_verified_without_falling_over(tmp_path, ladder, ori
 
 
 @pytest.mark.long
-def test_what_was_changed_often_is_verified_without_falling_over(tmp_path, ladder, originals):
-    for seed in seeds(1_000, 1_500):
+@pytest.mark.parametrize("first", range(1_000, 2_500, 150))
+def test_what_was_changed_often_is_verified_without_falling_over(
+    tmp_path, ladder, originals, first
+):
+    for seed in seeds(first, 150):
         tamper(originals, seed, tmp_path)
-    ladder.count("cases tried", 1_500)
+    ladder.count("cases tried", 150)
 
 
 def test_honest_releases_pass(originals):
@@ -172,7 +175,18 @@ def test_a_number_that_would_stall_the_verifier_does_not(tmp_path, originals, nu
     for stage in told["account"]["stages"]:
         stage["cost"] = dict.fromkeys(stage["cost"], number)
     file.write_text(json.dumps(told))
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert not slogan.verify(log, tmp_path / "release").ok
-    assert time.perf_counter() - start < MOST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
+
+
+def test_a_damaged_table_of_pseudonyms_is_refused_in_our_words(tmp_path, originals):
+    log, original = originals["exact"]
+    shutil.copytree(original, tmp_path / "release")
+    table = tmp_path / "release/curator/pseudonyms.parquet"
+    whole = table.read_bytes()
+    for at in range(4, len(whole) - 8, len(whole) // 12):
+        table.write_bytes(whole[:at] + bytes(8) + whole[at + 8 :])
+        with suppress(SloganError):
+            slogan.evaluate(log, tmp_path / "release", samples=1)

@@ -217,9 +217,9 @@ def test_one_more_holder_shows_no_more_than_the_account_says(name):
 
 @pytest.mark.long
 @every_selector
-def test_one_more_holder_shows_no_more_in_many_trials(name):
-    for holders in range(1, 12):
-        assert not leaks(selection.load(name), CLEAR, 60_000, holders)
+@pytest.mark.parametrize("holders", range(1, 12))
+def test_one_more_holder_shows_no_more_in_many_trials(name, holders):
+    assert not leaks(selection.load(name), CLEAR, 60_000, holders)
 
 
 @pytest.mark.parametrize("name", ["pooled", "weighted_gaussian"])

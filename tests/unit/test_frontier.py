@@ -1,5 +1,6 @@
 """frontier(): monotone, below its bound, saved as three files, and never called publishable."""
 
+import errno
 import json
 import os
 import subprocess
@@ -11,7 +12,8 @@ import pytest
 from rich.console import Console
 
 import slogan
-from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError
+from slogan import publishing
+from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
 from slogan.report.frontier import CHOICE, CURATOR_ONLY, MONOTONE
 from slogan.surveying import frontier_words
 
@@ -151,6 +153,24 @@ def test_it_is_saved_for_the_curator_alone(found, tmp_path):
     with pytest.raises(ReleaseExistsError):
         found.save(folder)
     found.save(folder, force=True)
+
+
+@pytest.mark.parametrize("step", range(1, 4))
+def test_a_disk_that_is_full_leaves_an_older_one_as_it_was(found, tmp_path, monkeypatch, step):
+    found.save(tmp_path)
+    before = {file: (file.read_bytes(), file.stat().st_ino) for file in tmp_path.iterdir()}
+    left = [step]
+
+    def sync(path):
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(publishing, "sync", sync)
+    with pytest.raises(StorageError, match="No space left"):
+        found.save(tmp_path, force=True)
+
+    assert before == {file: (file.read_bytes(), file.stat().st_ino) for file in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from slogan import population, vocabulary
-from slogan.errors import InputError
+from slogan.errors import InputError, StorageError
 from slogan.generate import FORMATS, generate
 
 # The package exports the function under the name of its module.
@@ -302,7 +302,7 @@ def test_a_failure_leaves_nothing_behind_and_the_old_log_in_place(tmp_path, monk
         raise OSError("disk full")
 
     monkeypatch.setattr(module, step, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(StorageError, match="disk full"):
         generate(log, users=20)
 
     assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]

@@ -4,6 +4,7 @@ Runs are processes of their own. A doomed run kills itself just before its nth s
 as seen by an audit hook and a wrapped fsync; the product knows nothing of it.
 """
 
+import errno
 import json
 import os
 import random
@@ -16,10 +17,11 @@ from pathlib import Path
 import pytest
 
 from slogan.dp.cap import Cap
+from slogan.dp.chain import Chain
 from slogan.dp.ledger import Charge, Ledger, publish_recorded, settled
 from slogan.dp.mechanisms import Cost
-from slogan.errors import BudgetRefusedError, ReleaseExistsError
-from slogan.publishing import clear_attempts, sha256_of
+from slogan.errors import BudgetRefusedError, LedgerError, ReleaseExistsError
+from slogan.publishing import Attempt, clear_attempts, sha256_of
 
 CAP = Cap.of("1", "1e-6")
 STEPS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.scandir"}
@@ -247,3 +249,25 @@ def test_an_interrupted_run_settles_itself(tmp_path, ledger, monkeypatch):
     assert list(books.outcomes.values()) == ["abandoned"]
     assert books.spent == Cost()
     assert [p.name for p in tmp_path.iterdir()] == ["private"]
+
+
+def test_a_release_that_the_ledger_could_not_be_told_of_is_not_said_to_be_missing(
+    tmp_path, ledger, monkeypatch
+):
+    swap, replaced = Attempt.swap, Chain._replace
+
+    def full(chain, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def swap_and_fill_the_disk(attempt, *, force):
+        swap(attempt, force=force)
+        monkeypatch.setattr(Chain, "_replace", full)
+
+    monkeypatch.setattr(Attempt, "swap", swap_and_fill_the_disk)
+    with pytest.raises(LedgerError, match="is whole and its cost is booked") as told:
+        release(ledger, tmp_path / "out", cost=part(4))
+    assert "do not make it again" in told.value.hint
+    monkeypatch.setattr(Chain, "_replace", replaced)
+
+    assert list(ledger.books().outcomes.values()) == ["published"]
+    assert (tmp_path / "out/public/manifest.json").exists()

@@ -249,6 +249,12 @@ def test_too_few_users_are_told_how_many_it_takes(tmp_path):
         slogan.sanitize(log, budget, counts=slogan.Private())
 
 
+@pytest.mark.parametrize("solver", ["distributed", "packing"])
+def test_private_counts_leave_no_choice_of_a_solver(logs, solver):
+    with pytest.raises(errors.OptionError, match="no solver to choose"):
+        slogan.sanitize(logs[1], LARGE, counts=slogan.Private(), solver=solver)
+
+
 @pytest.mark.parametrize("name", objectives.names())
 def test_every_objective_is_solved_on_private_counts(logs, name):
     options = {"counts": slogan.Private(), "objective": objectives.load(name)()}

@@ -202,6 +202,8 @@ def test_a_query_of_100_kilobytes(tmp_path):
         ("0", errors.ZeroCountError),
         ("9007199254740994", errors.HugeCountError),
         ("1e300", errors.HugeCountError),
+        ("49_4_836630080084000", errors.HugeCountError),  # which DuckDB takes for 49
+        ("1__000", errors.MissingCountError),
         ("", errors.MissingCountError),
         ("many", errors.MissingCountError),
         ("nan", errors.MissingCountError),
@@ -224,6 +226,15 @@ def test_counts_that_are_whole_in_spite_of_a_point_are_read(tmp_path):
     rows = [(u, q, w, f"{n}.0") for u, q, w, n in ROWS]
 
     assert triplets(write(tmp_path / "p.csv", csv_text(rows))) == SHARED
+
+
+@pytest.mark.parametrize(
+    "many", ["9_007_199_254_740_990", "+1_0e1_0", "0" * 30 + "_" + "0" * 30 + "7"]
+)
+def test_counts_with_underscores_between_digits_are_read(tmp_path, many):
+    file = write(tmp_path / "a.tsv", tsv([("1", "q", "u", many), ("2", "q", "u", "1")]))
+
+    assert count(file)[0].clicks == int(float(many)) + 1
 
 
 def test_counts_that_sum_to_more_than_2_53_are_refused(tmp_path):

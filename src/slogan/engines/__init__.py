@@ -16,6 +16,7 @@ from slogan.dp.remote import AnyHistogram, brought
 from slogan.errors import EngineError
 from slogan.histogram import LogSize, PairHistogram, Remainder
 from slogan.pseudonyms import IdKind
+from slogan.randomness import Randomness
 from slogan.registry import load_module, module_names
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog, Source, read
@@ -81,6 +82,11 @@ class Spark:
 
 class Engine(Protocol):
     """Two verbs, count and write; the texts of a log stay inside its engine."""
+
+    @property
+    def arrived(self) -> tuple[str, ...]:
+        """What came to this process from elsewhere, each with its size."""
+        ...
 
     def __init__(
         self,
@@ -185,7 +191,7 @@ class Packed:
 
 @runtime_checkable
 class Packer(Protocol):
-    """What an engine can do besides: solve, where it counted, what does not fit this process."""
+    """What an engine can do besides: solve and draw, where it counted, what does not fit here."""
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
         """Count a log without unique pairs; the clicks stay if they do not fit this process.
@@ -198,6 +204,16 @@ class Packer(Protocol):
 
     def pack(self, asked: Question, effort: Effort) -> Packed:
         """Solve a packing problem about the counted log."""
+        ...
+
+    def draw(self, pairs: Ints, counts: Ints, rng: Randomness) -> Output:
+        """Draw a user for every click that is released of these pairs, where the clicks stayed.
+
+        Args:
+            pairs: Numbers of the counted log's pairs.
+            counts: How many clicks of each are released.
+            rng: Where the key comes from that all draws follow from.
+        """
         ...
 
 
@@ -236,8 +252,13 @@ def start(
         watcher: Told what the engine brings to this process.
     """
     settings = settings_of(engine, log)
-    name = str(engine) if settings is None else "spark"
-    return load(name)(memory_limit=memory_limit, spark=settings, watcher=watcher)
+    named = load(name_of(engine, log))
+    return named(memory_limit=memory_limit, spark=settings, watcher=watcher)
+
+
+def name_of(engine: str | Spark, log: SearchLog) -> str:
+    """The file of this folder that will count a log."""
+    return str(engine) if settings_of(engine, log) is None else "spark"
 
 
 def described(source: Source, engine: str | Spark, **options: Any) -> SearchLog:

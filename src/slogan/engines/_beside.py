@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.detection import plain_glob
+from slogan.detection import plain_glob, unreadable
 from slogan.engines import Whose
 from slogan.histogram import PairHistogram
 from slogan.rows import literal
@@ -98,9 +98,14 @@ def _known_users(sql: duckdb.DuckDBPyConnection, theirs: str, users: Whose) -> I
         names = (
             f'SELECT "user", {"name" if users == "same" else "NULL::VARCHAR"} AS name FROM {theirs}'
         )
-    found = sql.execute(f"""
-        SELECT coalesce(u."user", -1) AS "user" FROM ({names}) t LEFT JOIN users u USING (name)
-        ORDER BY t."user" """).fetchnumpy()
+    try:
+        found = sql.execute(f"""
+            SELECT coalesce(u."user", -1) AS "user" FROM ({names}) t LEFT JOIN users u USING (name)
+            ORDER BY t."user" """).fetchnumpy()
+    except duckdb.Error as cause:
+        if not isinstance(users, Path) or isinstance(cause, duckdb.OperationalError):
+            raise
+        raise unreadable(users) from None  # what DuckDB says may quote a user-ID
     return _ints(found["user"])
 
 

@@ -34,6 +34,8 @@ _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
 class DuckDBEngine:
     """Counts one log and writes outputs for it."""
 
+    arrived: tuple[str, ...] = ()
+
     def __init__(
         self,
         *,

@@ -23,6 +23,8 @@ class Store:
     force: bool = False
     computed: list[str] = field(default_factory=list[str])
     """What this run had to compute."""
+    reused: list[str] = field(default_factory=list[str])
+    """What an earlier run had computed."""
     _known: dict[str, Found] = field(default_factory=dict[str, Found])
 
     def remember(self, name: str, parameters: Found, compute: Callable[[], Found]) -> Found:
@@ -40,6 +42,8 @@ class Store:
             record = {**about, "found": found}
             self.computed.append(name)
             _write(file, record)
+        else:
+            self.reused.append(name)
         return self._known.setdefault(name, record["found"])
 
 

@@ -60,6 +60,10 @@ class SparkEngine:
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
 
+    @property
+    def arrived(self) -> tuple[str, ...]:
+        return tuple(self._arrivals.told)
+
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         return self._count(log, unique_pairs=unique_pairs, stays=lambda _: False)
 
@@ -199,13 +203,6 @@ class SparkEngine:
         )
 
     def draw(self, pairs: Ints, counts: Ints, rng: Randomness) -> Output:
-        """Draw a user for every click that is released of these pairs, where the clicks stand.
-
-        Args:
-            pairs: Numbers of the counted log's pairs.
-            counts: How many clicks of each are released.
-            rng: Where the key comes from that all draws follow from.
-        """
         clicks = int(counts.sum())
         self._arrivals.announce("sample", f"{clicks:,} draws at most", _BYTES_PER_DRAW * clicks)
         with asking():

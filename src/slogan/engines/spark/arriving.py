@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slogan.errors import OptionError, SloganError
 from slogan.stages import Watcher
@@ -21,6 +21,8 @@ class Arrivals:
 
     room: int
     watcher: Watcher
+    told: list[str] = field(default_factory=list[str])
+    """What was announced."""
 
     @classmethod
     def within(cls, memory_limit: str | None, watcher: Watcher) -> Arrivals:
@@ -35,6 +37,7 @@ class Arrivals:
         """Say how much is about to come, in bytes, or that it would not fit."""
         words = f"{what}, as integers: {size / 1e6:,.1f} MB"
         self.watcher(stage, words)
+        self.told.append(f"{stage}: {words}")
         if not self.fit(size):
             raise SloganError(
                 f"what is needed of the log does not fit this process: {words}, and as much again "

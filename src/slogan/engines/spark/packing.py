@@ -7,11 +7,10 @@ the search of the solver `packing` where there is room for what is in play.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +23,7 @@ from slogan.engines.spark.checkpoints import COMMON, Checkpoints
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.pruning import charges, cheapest, fitting
 from slogan.engines.spark.sql import discreet, ints, one, run
+from slogan.folders import scratch_folder
 from slogan.histogram import PairHistogram, Remainder
 from slogan.program import gap
 from slogan.solvers import Effort
@@ -49,19 +49,17 @@ def pack(
 
     Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
     """
-    kept = Checkpoints(session, asked.folder or Path(tempfile.mkdtemp(prefix="slogan-")))
-    try:
-        with discreet(
+    with (
+        scratch_folder() if asked.folder is None else nullcontext(asked.folder) as folder,
+        discreet(
             "Spark did not come to the end of solving",
             "check that the cluster is up and that every worker can write beside the release; "
             "the same command goes on from the last checkpoint",
-        ):
-            found = _packed(session, numbered, asked, effort, room, kept)
-    except BaseException:
-        if asked.folder is None:
-            kept.remove()
-        raise
-    kept.remove()
+        ),
+    ):
+        kept = Checkpoints(session, folder)
+        found = _packed(session, numbered, asked, effort, room, kept)
+        kept.remove()
     return found
 
 
