@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import isqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from slogan.dp.counts import clipped_counts, noisy_counts
 from slogan.dp.coverage import coverage_sums, noisy_coverage
 from slogan.dp.grouping import MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost, Gaussian
+from slogan.dp.remote import brought
 from slogan.dp.selection import Selected
 from slogan.dp.sizes import noisy_sizes, size_sums
 from slogan.dp.sums import NoisySums, noisy_sums
@@ -310,3 +312,10 @@ def test_the_manifest_is_told_the_constants():
         f"share_{name}" for name in statistics.SHARES
     }
     assert association.MOST_HELD == 255
+
+
+def test_a_histogram_that_is_here_need_not_be_brought():
+    here = histogram([[1]])
+
+    assert brought(here) is here
+    assert brought(SimpleNamespace(brought=lambda: here)) is here
