@@ -1,6 +1,7 @@
 """A histogram that stays in its engine: whatever the engine proposes, the gate decides here."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from slogan.engines import Packed, Packer, Shared
 from slogan.engines.duckdb import DuckDBEngine
 from slogan.generate import generate
 from slogan.histogram import Remainder
+from slogan.sampling import sample_users
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 
@@ -37,6 +39,11 @@ class Keeping(DuckDBEngine):
         x = None if self.proposed is None else np.full(len(pairs), self.proposed)
         assert asked.forced
         return Packed(left=left, x=x, bound=self.bound, trace=((20, 1.0, 2.0),), too_dear=7)
+
+    def draw(self, pairs, counts, rng):
+        planned = np.zeros(self.whole.pairs, dtype=np.int64)
+        planned[pairs] = counts
+        return sample_users(self.whole, SimpleNamespace(counts=planned, size=planned.sum()), rng)
 
 
 @pytest.fixture
