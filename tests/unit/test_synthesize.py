@@ -167,14 +167,17 @@ def test_a_small_log_is_told_how_many_users_it_takes(tmp_path):
 
 
 def test_public_says_nothing_of_the_raw_log(log, tmp_path):
-    saved(log, tmp_path / "out")
-    public = (tmp_path / "out/public/manifest.json").read_text()
-    public += (tmp_path / "out/public/report.html").read_text()
+    """A number of the log would be in every release; noise meets it in one of many."""
+    told = []
+    for seed in range(3):
+        saved(log, tmp_path / str(seed), seed=seed)
+        pages = [tmp_path / str(seed) / "public" / name for name in ("manifest.json", "report.html")]
+        told.append("".join(page.read_text() for page in pages))
     counted = slogan.inspect(log).summary()
 
     for number in (counted["users"], counted["clicks"], counted["pairs"]):
-        assert f" {number:,} " not in public
-        assert f" {number}" not in public
+        assert not all(f" {number:,} " in public for public in told)
+        assert not all(f" {number}" in public for public in told)
 
 
 def test_the_order_of_the_file_says_nothing(log, tmp_path):
