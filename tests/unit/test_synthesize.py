@@ -171,8 +171,8 @@ def test_public_says_nothing_of_the_raw_log(log, tmp_path):
     told = []
     for seed in range(3):
         saved(log, tmp_path / str(seed), seed=seed)
-        pages = [tmp_path / str(seed) / "public" / name for name in ("manifest.json", "report.html")]
-        told.append("".join(page.read_text() for page in pages))
+        public = tmp_path / str(seed) / "public"
+        told.append("".join((public / n).read_text() for n in ("manifest.json", "report.html")))
     counted = slogan.inspect(log).summary()
 
     for number in (counted["users"], counted["clicks"], counted["pairs"]):
