@@ -64,6 +64,7 @@ def _fork(files, number, asked):
         finally:
             copy.remove()
     except Exception:  # noqa: BLE001 - nobody else would hear of it
+        code = 1
         traceback.print_exc()
     finally:
         os._exit(code)

@@ -27,6 +27,7 @@ from tests.mutation.watch import TIMES, Outcome, Plain, Watch
 
 MOST_SECONDS = 30
 """Of a processor's time beside what tests take, since on a busy machine the clock says little."""
+_MOST_FOR_FIXTURES = 60
 _MOST_PATIENCE = 600
 """By the clock, for a mutant that waits for what will not come."""
 _MOST_MEMORY = 8 << 30
@@ -95,7 +96,9 @@ class Copy:
             if self.stage:
                 self.stage.leave()
             self.staged, self.stage = key, _StageDoor(self, file, tests)
-            nothing = self.stage.mutated(file, None, usual, usual)
+            # in another order, other tests wait for the fixtures that they share
+            patient = {test: seconds + _MOST_FOR_FIXTURES for test, seconds in usual.items()}
+            nothing = self.stage.mutated(file, None, patient, usual)
             if nothing.status != "survived":
                 raise RuntimeError(f"the tests fail on the stage without a mutant: {nothing}")
         return self.stage
