@@ -16,7 +16,7 @@ import numpy as np
 from slogan import solvers
 from slogan.constraints import privacy_constraints
 from slogan.engines import Counted, Engine, Packed, Packer, Question
-from slogan.errors import EmptyPlanError, OptionError
+from slogan.errors import EmptyPlanError, OptionError, SloganError
 from slogan.histogram import PairHistogram
 from slogan.modes import Counts, Exact
 from slogan.objectives import Objective
@@ -80,7 +80,13 @@ class Distribution:
 
     def sample(self, found: Planned, rng: Randomness) -> Output:
         """Users for the planned clicks, drawn where the clicks stayed, by the engine's numbers."""
-        return self.packer.draw(found.left.pairs, found.plan.counts, rng)
+        output = self.packer.draw(found.left.pairs, found.plan.counts, rng)
+        if not _as_planned(output, found):
+            raise SloganError(
+                "the engine drew other clicks than were planned, or users who do not hold them",
+                hint="try again, and see that nobody changes the log while it is being sanitized",
+            )
+        return output
 
 
 def distribution(
@@ -118,6 +124,19 @@ def distribution(
         folder=folder,
     )
     return Distribution(host, question)
+
+
+def _as_planned(output: Output, found: Planned) -> bool:
+    """Whether an output has the planned clicks of each pair, and shows holders of it alone."""
+    users, pairs, hist = found.left.users, found.left.pairs, found.left.hist
+    known = np.isin(output.user, users).all() and np.isin(output.pair, pairs).all()
+    if not known or (output.count <= 0).any():
+        return False
+    user, pair = np.searchsorted(users, output.user), np.searchsorted(pairs, output.pair)
+    shown = np.zeros(hist.pairs, dtype=np.int64)
+    np.add.at(shown, pair, output.count)
+    held = np.isin(user * hist.pairs + pair, hist.user * hist.pairs + hist.pair)
+    return bool(held.all() and (shown == found.plan.counts).all())
 
 
 def _packing(objective: Objective, budget: PrivacyBudget) -> Program | None:

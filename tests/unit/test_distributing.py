@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import slogan
-from slogan import engines
+from slogan import engines, errors
 from slogan.engines import Packed, Packer, Shared
 from slogan.engines.duckdb import DuckDBEngine
 from slogan.generate import generate
 from slogan.histogram import Remainder
-from slogan.sampling import sample_users
+from slogan.sampling import Output, sample_users
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 
@@ -96,3 +96,38 @@ def test_without_a_bound_what_was_handed_over_is_all_there_is(log, monkeypatch):
 
     assert release.solution.solver == "packing"
     assert release.value <= release.bound
+
+
+def one_click_more(drawn, whole):
+    return replace(drawn, count=drawn.count + (np.arange(len(drawn.count)) == 0))
+
+
+def somebody_else(drawn, whole):
+    """The first click is shown with a user who does not hold its pair."""
+    holders = whole.user[whole.pair == drawn.pair[0]]
+    stranger = np.setdiff1d(whole.user, holders)[0]
+    return replace(drawn, user=np.where(np.arange(len(drawn.user)) == 0, stranger, drawn.user))
+
+
+def another_pair(drawn, whole):
+    return replace(drawn, pair=drawn.pair - (np.arange(len(drawn.pair)) == 0))
+
+
+def less_and_more(drawn, whole):
+    """The sums are right, and one count is negative."""
+    more = {name: np.repeat(getattr(drawn, name)[:1], 2) for name in ("user", "pair")}
+    counts = np.array([-1, 1])
+    return Output(
+        user=np.append(drawn.user, more["user"]),
+        pair=np.append(drawn.pair, more["pair"]),
+        count=np.append(drawn.count, counts),
+    )
+
+
+@pytest.mark.parametrize("lie", [one_click_more, somebody_else, another_pair, less_and_more])
+def test_an_engine_that_draws_otherwise_is_caught(log, monkeypatch, lie):
+    def draw(self, pairs, counts, rng):
+        return lie(Keeping.draw(self, pairs, counts, rng), self.whole)
+
+    with pytest.raises(errors.SloganError, match="other clicks than were planned"):
+        sanitized(log, monkeypatch, draw=draw)
