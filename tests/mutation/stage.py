@@ -10,19 +10,21 @@ import types
 
 import pytest
 from tests.mutation.guards import GUARDS
+from tests.mutation.shared import Shared
 
 
 class Stage:
     """Waits for mutants, and runs the tests on each in a child."""
 
-    def __init__(self, requests, answers, play):
-        self.requests, self.answers, self.play = requests, answers, play
+    def __init__(self, requests, answers, play, keep):
+        self.requests, self.answers, self.play, self.keep = requests, answers, play, keep
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         items = {item.nodeid: item for item in session.items}
         for file in GUARDS:
             importlib.import_module(file.removeprefix("src/").removesuffix(".py").replace("/", "."))
+        self.shared = Shared(session, self.keep)
         functions = [f for f in gc.get_objects() if isinstance(f, types.FunctionType)]
         gc.freeze()  # children leave alone what they need not copy
         self._tell("ready")
@@ -44,6 +46,7 @@ class Stage:
     def _act(self, items, order, function=None, code=None):
         if function:
             function.__code__ = code
+        self.shared.lay_out()
         chosen = [items[test] for test in sorted(order, key=order.get)]
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

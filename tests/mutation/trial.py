@@ -149,7 +149,7 @@ class Copy:
             return Outcome("timeout", seconds, notes[-1][0] if notes else "")
         if code == 0:
             return Outcome("survived", seconds)
-        if code > 2:  # pytest's own errors
+        if code > 2 and not failed:  # pytest's own errors
             return Outcome("error", seconds, (self.folder / "output").read_text()[-2000:])
         return Outcome("killed", seconds, failed or f"crashed with {code}")
 
@@ -198,7 +198,9 @@ class _StageDoor:
             os.close(answers)
             watch = Watch(copy)
             with os.fdopen(to_stage) as asked, os.fdopen(from_stage, "w") as told:
-                stage = Stage(asked, told, lambda *a: vars(self._play(watch, *a)))
+                stage = Stage(
+                    asked, told, lambda *a: vars(self._play(watch, *a)), copy.folder / "shared"
+                )
                 copy.scratch.mkdir(exist_ok=True)
                 copy._pytest(file, tests, watch, None, stage)
             os._exit(0)

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import json
+import os
 import subprocess
 import sys
 
@@ -182,6 +183,72 @@ def test_the_one_function_that_a_mutant_changes_is_found():
     assert names["C"]().g == [0, 1, 2, 3, 4, 5]
 
 
+SHARING = """
+import os
+import pytest
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    print("made by", os.getpid())
+    file = tmp_path_factory.mktemp("made") / "file"
+    file.write_text("content")
+    return file
+
+@pytest.fixture(scope="module")
+def more(made):
+    print("more by", os.getpid())
+    return {"file": made}
+
+@pytest.fixture(scope="module")
+def lasting(made):
+    print("lasting by", os.getpid())
+    yield lambda: made
+
+def test_all_are_there(more, lasting, tmp_path):
+    assert more["file"] == lasting()
+    assert lasting().read_text() == "content"
+    assert not [*tmp_path.iterdir()]
+"""
+STAGED = """
+import os, shutil, sys
+from pathlib import Path
+import pytest
+from tests.mutation.shared import Shared
+
+class Play:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        shared = Shared(session, Path("kept").resolve())
+        shutil.rmtree(shared.folder)
+        shared.lay_out()
+        print("from here", os.getpid())
+        for item in session.items:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return True
+
+sys.exit(pytest.main(["-q", "-s", "-p", "no:cacheprovider", "test_sharing.py"], plugins=[Play()]))
+"""
+
+
+def test_what_tests_share_is_made_once_and_in_another_process(tmp_path):
+    (tmp_path / "test_sharing.py").write_text(SHARING)
+    done = subprocess.run(
+        [sys.executable, "-c", STAGED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, after = done.stdout.split("from here ")
+    assert [line.split()[0] for line in before.splitlines()] == ["made", "more"]
+    assert f"lasting by {after.split()[0]}\n" in after  # it may end something: made where it ends
+    assert "made by" not in after
+    assert "more by" not in after
+
+
 TRIALS = """
 import json
 from tests.mutation.guards import ROOT
@@ -198,7 +265,7 @@ try:
     plain, usual = done.outcome, done.seconds
     same = copy.mutated(FILE, source + "# the same", TESTS, usual, usual)
     wrong = copy.mutated(FILE, source.replace("shape !=", "shape =="), TESTS, usual, usual)
-    broken = copy.mutated(FILE, "nonsense(", TESTS, usual, usual)
+    broken = copy.mutated(FILE, source + "nonsense()", TESTS, usual, usual)
     endless = copy.mutated(FILE, source + "while True: pass", TESTS, usual, usual)
     again = copy.mutated(FILE, source, TESTS, usual, usual)
 finally:
