@@ -10,6 +10,16 @@ _VERIFIER = [
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
 ]
+_FOLDERS = [
+    "tests/unit/test_verifying_folders.py",
+    "tests/unit/test_certificate.py",
+    "tests/unit/test_kinds_of_releases.py",
+]
+_SYNTHETIC = [
+    "tests/unit/test_verifying_synthetic_releases.py",
+    "tests/unit/test_certificate_of_synthetic_logs.py",
+    "tests/unit/test_kinds_of_releases.py",
+]
 _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
 _ROUNDING = ["tests/unit/test_roundings.py"]
@@ -58,12 +68,12 @@ _GUARDS = {
     "audit/sampled.py": _VERIFIER,
     "audit/spending.py": _VERIFIER,
     "audit/gaussian.py": _VERIFIER,
-    "audit/folder.py": _VERIFIER,
+    "audit/folder.py": _FOLDERS,
     "audit/evidence.py": _VERIFIER,
     "audit/certificate.py": _VERIFIER,
     "audit/comparison.py": _VERIFIER,
     "audit/capped.py": _VERIFIER,
-    "audit/synthesized.py": _VERIFIER,
+    "audit/synthesized.py": _SYNTHETIC,
     "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
     "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
     "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],

@@ -356,6 +356,14 @@ def test_odds_are_said_as_people_say_them(chance, words):
     assert odds.one_in(chance) == words
 
 
+def test_a_chance_whose_inverse_is_no_float_is_rounded_up():
+    budget = {"epsilon": "1", "exp_epsilon": None, "delta": "1e-200/1e115"}
+
+    text = public_page(manifest(budget=budget))
+
+    assert f"1 in {2**1022:,}" in text
+
+
 # --- charts ---
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from slogan.privacy import PrivacyBudget
 
 _FALSE_ALARMS = 0.01
+_RAREST = sys.float_info.min
+"""The inverse of a smaller probability may be too large for a float."""
 
 
 def one_in(probability: float) -> str:
     """A probability as people say it: 1 in 2, 1 in 1,000,000."""
     if probability <= 0:
         return "never"
-    around = 1 / probability
+    around = 1 / max(probability, _RAREST)
     exact = abs(around - round(around)) < 0.05
     return f"{'' if exact else 'about '}1 in {around:,.0f}"
 
