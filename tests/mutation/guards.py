@@ -10,16 +10,6 @@ _VERIFIER = [
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
 ]
-_FOLDERS = [
-    "tests/unit/test_verifying_folders.py",
-    "tests/unit/test_certificate.py",
-    "tests/unit/test_kinds_of_releases.py",
-]
-_SYNTHETIC = [
-    "tests/unit/test_verifying_synthetic_releases.py",
-    "tests/unit/test_certificate_of_synthetic_logs.py",
-    "tests/unit/test_kinds_of_releases.py",
-]
 _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
 _ROUNDING = ["tests/unit/test_roundings.py"]
@@ -65,15 +55,15 @@ _GUARDS = {
     "dp/selection/_schedule.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
     "audit/conditions.py": _VERIFIER,
-    "audit/sampled.py": _VERIFIER,
+    "audit/sampled.py": ["tests/unit/test_verifying_sampled_releases.py"],
     "audit/spending.py": _VERIFIER,
     "audit/gaussian.py": _VERIFIER,
-    "audit/folder.py": _FOLDERS,
-    "audit/evidence.py": _VERIFIER,
-    "audit/certificate.py": _VERIFIER,
-    "audit/comparison.py": _VERIFIER,
+    "audit/folder.py": ["tests/unit/test_verifying_folders.py"],
+    "audit/evidence.py": ["tests/unit/test_verifying_evidence.py"],
+    "audit/certificate.py": ["tests/unit/test_verifying_evidence.py"],
+    "audit/comparison.py": ["tests/unit/test_verifying_comparisons.py"],
     "audit/capped.py": _VERIFIER,
-    "audit/synthesized.py": _SYNTHETIC,
+    "audit/synthesized.py": ["tests/unit/test_verifying_synthetic_releases.py"],
     "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
     "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
     "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],
