@@ -44,7 +44,16 @@ def parquet(sql, file, query):
 # --- a database of one's own ---
 
 
-def test_the_database_keeps_to_its_memory_and_to_itself(capfd):
+def test_the_database_keeps_to_its_memory_and_to_itself(monkeypatch):
+    connect = duckdb.connect
+
+    def connected(**options):
+        """As at a prompt, where DuckDB draws its progress."""
+        sql = connect(**options)
+        sql.execute("SET enable_progress_bar = true")
+        return sql
+
+    monkeypatch.setattr(duckdb, "connect", connected)
     with private_database("300MB") as (sql, folder):
         setting = lambda name: sql.execute(f"SELECT current_setting('{name}')").fetchall()[0][0]  # noqa: E731
         assert setting("memory_limit") == "286.1 MiB"
@@ -145,6 +154,25 @@ def test_tables_are_counted(sql, tmp_path, library):
     assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
 
 
+class Writes:
+    """A table of a library that DuckDB does not know, and that writes Parquet one way."""
+
+    columns = ("user", "query", "url", "clicks")
+
+    def __init__(self, way):
+        setattr(self, way, self._write)
+
+    def _write(self, file):
+        with duckdb.connect() as sql:
+            parquet(sql, file, "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url, 3 AS clicks")
+
+
+@pytest.mark.parametrize("way", ["write_parquet", "sink_parquet"])
+def test_a_table_that_writes_itself_needs_nobody_else(sql, tmp_path, way):
+    assert counted(sql, Writes(way), tmp_path).bad_rows == 0
+    assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
+
+
 # --- the schema ---
 
 
@@ -186,8 +214,8 @@ def test_rows_beyond_the_schema_are_counted(sql, tmp_path, suffix, lines, beyond
 
 def test_looking_once_more_leaves_no_bad_row_to_the_next_log(sql, tmp_path):
     bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
-    bad.write_text("user,query,url,clicks\na,q,u,1,2\n")
-    good.write_text("user,query,url,clicks\na,q,u,1\n")
+    bad.write_text("user,query,url,clicks,day\na,q,u,1,,2\n")
+    good.write_text("user,query,url,clicks,day\na,q,u,1,\n")
     found = counted(sql, bad, tmp_path)
 
     assert (found.bad_rows, comparison.rows_beyond_schema(sql, found)) == (1, 0)

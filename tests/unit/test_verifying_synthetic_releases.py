@@ -256,7 +256,7 @@ def sql():
 
 
 def fits(sql, number, user_type):
-    """Whether a type tells a positive number from the one before it."""
+    """Whether a type keeps a number as it is."""
     try:
         return sql.execute(f"SELECT ({number}::{user_type})::HUGEINT = {number}").fetchall()[0][0]
     except duckdb.ConversionException:
@@ -270,6 +270,7 @@ def fits(sql, number, user_type):
 def test_a_small_type_has_as_many_ids_as_positive_integers(sql, user_type):
     found = synthesized._possible_ids(released_with(sql, user_type))
 
+    assert fits(sql, found - 1, user_type)
     assert fits(sql, found, user_type)
     assert not fits(sql, found + 1, user_type)
 
