@@ -24,6 +24,8 @@ _STAGES = [
     "tests/unit/test_sums_of_stages.py",
 ]
 _LEDGER = [
+    "tests/unit/test_books.py",
+    "tests/unit/test_room.py",
     "tests/unit/test_ledger.py",
     "tests/unit/test_cap.py",
     "tests/unit/test_ledger_faults.py",

@@ -137,10 +137,15 @@ def ledger(tmp_path):
 def test_a_ledger_of_the_first_version_is_read(tmp_path):
     """Every later version reads it: the first link names 64 zeros, and keys are in order."""
     file = tmp_path / "old.ledger"
-    said = '{"entry":{"kind":"opened","population":"us","version":1},"number":0,'
-    rest = f'"previous":"{"0" * 64}","time":"2026-01-01T00:00:00+00:00"}}'
-    digest = hashlib.sha256((said + rest).encode()).hexdigest()
-    file.write_text(f'{{"entry":{said[9:-12]},"hash":"{digest}","number":0,{rest}\n')
+    parts = {
+        "entry": {"kind": "opened", "population": "us", "version": 1},
+        "number": 0,
+        "previous": "0" * 64,
+        "time": "2026-01-01T00:00:00+00:00",
+    }
+    digest = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    line = {"entry": parts.pop("entry"), "hash": digest, **parts}
+    file.write_text(json.dumps(line, separators=(",", ":")) + "\n")
 
     [link] = Chain(file).read()
     assert link.hash == digest
@@ -177,7 +182,6 @@ def test_a_link_is_on_disk_before_it_has_its_name_and_the_name_before_it_counts(
     new, done = ledger.file.with_name(".us.ledger.new"), []
     real = os.replace
     monkeypatch.setattr(chain, "sync", lambda path: done.append(("sync", path)))
-    monkeypatch.setattr(chain.os, "replace", lambda a, b: (done.append(("replace", a)), real(a, b)))
     monkeypatch.setattr(
         chain.Path, "replace", lambda a, b: (done.append(("replace", a)), real(a, b))
     )
