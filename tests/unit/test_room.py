@@ -16,13 +16,14 @@ HAIR = 1 - Fraction(1, 10**9)
 CAPS = {curve: Cap.of("1", "1e-6", curve=curve) for curve in ("gaussian", "concentrated")}
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3, 2), Fraction(5, 2)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 8), Fraction(1, 4), Fraction(1, 2)])
 def test_limits_are_judged_as_if_one_stage_had_all_of_their_epsilon(epsilon):
     """In ρ, what is ε-DP counts for ε²/2, and no way to share ε out counts for more."""
-    limits = Cost(rho=Fraction(1, 10), epsilon=epsilon)
+    limits = Cost(rho=Fraction(1, 2), epsilon=epsilon)
     whole = Cost(rho=limits.rho, epsilon=epsilon, rho_of_epsilon=epsilon**2 / 2)
     delta = account(whole).delta(Fraction(3))
 
+    assert delta == account(Cost(rho=whole.rho + whole.rho_of_epsilon)).delta(Fraction(3))
     assert Cap(epsilon=Fraction(3), delta=delta, limits=limits).admits(whole)
     with pytest.raises(BudgetError, match="limits"):
         Cap(epsilon=Fraction(3), delta=delta * HAIR, limits=limits)
