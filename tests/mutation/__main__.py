@@ -103,10 +103,11 @@ def try_all(copy, file, number, asked):
     print(f"{file}: {len(left)} mutants, {len(usual)} tests", flush=True)
     kills = Counter(line["by"] for line in before.values())
     for mutant in left:
-        tests = {*usual} if asked.again else reaching(file, mutant.line, plain.reached)
+        again = mutant.name in before
+        tests = {*usual} if again else reaching(file, mutant.line, plain.reached)
         order = in_order(file, mutant, {test: usual[test] / (1 + kills[test]) for test in tests})
         chosen = {test: order[test] for test in first(order, usual, 0.5 if asked.quick else None)}
-        outcome = trial(copy, file, mutant, usual, chosen, anew=asked.again)
+        outcome = trial(copy, file, mutant, usual, chosen, anew=again)
         explained = mutant.name in report.reasons().get(file, {})
         if outcome.status == "survived" and asked.quick and order and not explained:
             print(f"  open {outcome.seconds} s: {mutant.name}", flush=True)
