@@ -90,10 +90,12 @@ def test_releases_are_counted_by_what_covers_them():
 
 
 def test_without_a_cap_the_costs_are_read_at_usual_numbers():
-    shown = books(release_entry()).summary()["composed"]
+    spent = THIRD + Cost(epsilon=Fraction(1, 30), rho_of_epsilon=Fraction(1, 1800))
+    shown = books(release_entry(spent)).summary()["composed"]
 
     assert (shown["epsilon"], shown["delta"]) == (1.0, 1e-6)
-    assert Fraction(shown["delta_at_epsilon"]) >= account(THIRD).delta(Fraction(1))
+    assert Fraction(shown["delta_at_epsilon"]) > account(spent).delta(Fraction(1))
+    assert Fraction(shown["epsilon_at_delta"]) > account(spent).epsilon(Fraction(1, 10**6))
 
 
 def test_what_was_spent_is_shown_rounded_up_and_what_is_left_rounded_down():
