@@ -24,10 +24,12 @@ def sql():
 
 
 def fill(sql, name, rows):
-    """A table as `count` leaves it, of rows (user, query, clicks); urls follow the queries."""
+    """A table as `count` leaves it, of rows (user, query or query@url, clicks)."""
     sql.execute(f'CREATE TABLE {name} ("user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)')
-    for user, query, clicks in rows:
-        sql.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", [user, query, f"{query}.x", clicks])
+    for user, pair, clicks in rows:
+        query, _, url = pair.partition("@")
+        values = [user, query, url or f"{query}.x", clicks]
+        sql.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", values)
 
 
 def compared(sql, clicked, shown):
@@ -248,14 +250,15 @@ CLICKED = [
     *[("b", "p", 2), ("b", "q", 1)],
     *[("c", "r", 1), ("d", "r", 4), ("e", "unseen", 7)],
 ]
-SHOWN = [("a", "p", 2), ("b", "p", 1), ("c", "r", 3), ("a", "own", 1), ("x", "new", 5)]
+SHOWN = [("a", "p", 2), ("b", "p", 1), ("c", "r", 3), ("a", "own", 1)]
+SHOWN += [("x", "new", 5), ("x", "newer", 1)]
 
 
 def test_pairs_users_rows_and_clicks_are_counted(sql):
     found = compared(sql, CLICKED, SHOWN)
 
-    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (4, 1, 1)
-    assert (found.users, found.rows, found.clicks) == (5, 5, 12)
+    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (5, 1, 2)
+    assert (found.users, found.rows, found.clicks) == (5, 6, 13)
 
 
 def test_an_empty_release_has_nothing(sql):
@@ -267,6 +270,17 @@ def test_an_empty_release_has_nothing(sql):
     assert found.shown_ids() == (0, 0, 0)
     assert found.clipped(6, 10) == []
     assert found.judge(Fraction(2)).broken == 0
+
+
+def test_a_pair_is_a_query_with_its_url(sql):
+    clicked = [("a", "q@u", 1), ("b", "q@u", 1), ("a", "q@v", 1), ("c", "r@u", 1)]
+    found = compared(sql, clicked, [(user, pair, 1) for user in "ab" for pair in ("q@v", "r@u")])
+
+    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (2, 2, 0)
+    assert found.strangers() == 3  # a holds q@v
+    assert found.unexplained_pseudonyms() == 2
+    assert found.judge(Fraction(9)).users == 2  # a and c
+    assert found.clipped(6, 9) == [(2, 1.0), (2, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -294,6 +308,14 @@ def test_rows_of_nobody_are_counted(sql, shown, strangers):
 )
 def test_pseudonyms_whose_pairs_nobody_holds_together_are_counted(sql, shown, unexplained):
     assert compared(sql, CLICKED, shown).unexplained_pseudonyms() == unexplained
+
+
+def test_pseudonyms_are_not_taken_for_each_other_by_a_query_or_a_url_alone(sql):
+    held = [("q@u", 1), ("q@v", 1), ("r@u", 1)]
+    clicked = [(user, *row) for user, row in zip("abc", held, strict=True)]
+    shown = [(pseudonym, *row) for pseudonym, row in zip("123", held, strict=True)]
+
+    assert compared(sql, clicked, shown).unexplained_pseudonyms() == 0
 
 
 @pytest.mark.parametrize(
@@ -346,3 +368,13 @@ def test_users_are_judged_by_what_they_hold_of_each_pair(sql):
         assert broken == sum(charge > bound for charge in charges.values())
         judged = found.judge(bound)
         assert (judged.users, judged.broken) == (2, broken)
+
+
+def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql):
+    """Each of three users has a third of two pairs: (3/2)² each, neither more nor less."""
+    clicked = [(user, pair, 1) for user in "abc" for pair in "pq"]
+    found = compared(sql, clicked, [("a", "p", 1), ("b", "q", 1)])
+
+    for bound, broken in ((Fraction(9, 4), 0), (Fraction("2.249"), 3)):
+        judged = found.judge(bound)
+        assert (judged.users, judged.broken) == (3, broken)
