@@ -156,6 +156,25 @@ def test_tables_are_counted(sql, tmp_path, library):
     assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
 
 
+def test_what_spark_added_up_is_added_up_once_more(sql, tmp_path, monkeypatch):
+    """It hands over clicks and numbers of rows, by file; and the types of the columns."""
+    rows = """(VALUES ('a', 'q', 'u', NULL, 1, 5, 2), ('a', 'q', 'u', NULL, 2, 1, 1),
+        (NULL, 'q', 'u', 'user missing', 1, 9, 3), ('b', 'q', '', 'no click', 1, 4, 4))"""
+    added, schema = tmp_path / "added", tmp_path / "schema"
+    for folder in (added, schema):
+        folder.mkdir()
+    names = "t(name, query, url, reason, file, clicks, n)"
+    parquet(sql, added / "1.parquet", f"SELECT * FROM {rows} {names}")
+    parquet(sql, schema / "1.parquet", "SELECT 'a' AS x, 1::SMALLINT AS y LIMIT 0")
+    monkeypatch.setattr(comparison, "hand_over", lambda *_: (added, schema))
+
+    found = count(sql, None, tmp_path, into="clicked", ignored=NO_CLICK, spark=slogan.Spark())
+
+    assert found.bad_rows == 3
+    assert rows_of(sql, "clicked") == [("a", "q", "u", 6)]
+    assert comparison.types_of(sql, found) == ["VARCHAR", "SMALLINT"]
+
+
 class Writes:
     """A table of a library that DuckDB does not know, and that writes Parquet one way."""
 
@@ -343,8 +362,9 @@ def test_names_behind_pseudonyms_are_one_to_one_and_hold_their_pairs(
 def test_shown_ids_are_told_by_their_form(sql):
     form = "0123abcd-0000-4000-8000-000000000000"
     shown = [("12", "p", 1), ("12", "q", 1), (form, "p", 1), (form.upper(), "p", 1), ("a", "p", 1)]
+    shown += [("deadbeef", "p", 1)]
 
-    assert compared(sql, CLICKED, shown).shown_ids() == (4, 1, 2)
+    assert compared(sql, CLICKED, shown).shown_ids() == (5, 1, 2)
 
 
 def test_users_are_clipped_before_their_clicks_are_added(sql):
@@ -370,11 +390,13 @@ def test_users_are_judged_by_what_they_hold_of_each_pair(sql):
         assert (judged.users, judged.broken) == (2, broken)
 
 
-def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql):
-    """Each of three users has a third of two pairs: (3/2)² each, neither more nor less."""
+@pytest.mark.parametrize("more", [1, 2])
+def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql, more):
+    """Each of three users has a third of two pairs: 3/2 for each click, neither more nor less."""
     clicked = [(user, pair, 1) for user in "abc" for pair in "pq"]
-    found = compared(sql, clicked, [("a", "p", 1), ("b", "q", 1)])
+    found = compared(sql, clicked, [("a", "p", 1), ("b", "q", more)])
+    charge = Fraction(3, 2) ** (1 + more)
 
-    for bound, broken in ((Fraction(9, 4), 0), (Fraction("2.249"), 3)):
+    for bound, broken in ((charge, 0), (charge - Fraction(1, 1000), 3)):
         judged = found.judge(bound)
         assert (judged.users, judged.broken) == (3, broken)
