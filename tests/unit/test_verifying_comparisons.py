@@ -1,7 +1,9 @@
 """The comparison of two logs, on tables of a few rows whose numbers anybody can count."""
 
 import gzip
+import math
 from fractions import Fraction
+from random import Random
 
 import duckdb
 import pandas as pd
@@ -400,3 +402,22 @@ def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql, more):
     for bound, broken in ((charge, 0), (charge - Fraction(1, 1000), 3)):
         judged = found.judge(bound)
         assert (judged.users, judged.broken) == (3, broken)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_user_is_charged_for_what_that_user_holds(sql, seed):
+    """Against plain fractions: as many users exceed each user's own charge as it says."""
+    random = Random(seed)
+    held = {(user, pair): random.randrange(5) for user in "abcdefghi" for pair in "pqrst"}
+    clicked = [(user, pair, n) for (user, pair), n in held.items() if n]
+    released = {pair: random.randrange(1, 4) for pair in "pqrs"}
+    found = compared(sql, clicked, [("x", pair, n) for pair, n in released.items()])
+
+    total = {pair: sum(n for (_, p), n in held.items() if p == pair) for pair in released}
+    charge = [
+        math.prod(Fraction(total[p], total[p] - held[u, p]) ** n for p, n in released.items())
+        for u in "abcdefghi"
+        if any(held[u, p] for p in released)
+    ]
+    for bound in charge:
+        assert found.judge(bound).broken == sum(other > bound for other in charge)
