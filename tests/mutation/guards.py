@@ -13,7 +13,6 @@ _VERIFIER = [
 _VERIFIERS_NUMBERS = [
     "tests/unit/test_verifiers_limits.py",
     "tests/unit/test_verifiers_arithmetic.py",
-    "tests/unit/test_verifiers_capped.py",
 ]
 _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
@@ -67,7 +66,7 @@ _GUARDS = {
     "audit/evidence.py": _VERIFIER,
     "audit/certificate.py": _VERIFIER,
     "audit/comparison.py": _VERIFIER,
-    "audit/capped.py": _VERIFIERS_NUMBERS,
+    "audit/capped.py": ["tests/unit/test_verifiers_capped.py"],
     "audit/synthesized.py": _VERIFIER,
     "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
     "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
