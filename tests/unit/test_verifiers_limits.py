@@ -175,3 +175,9 @@ def test_tails_are_probabilities(x):
 
     assert 0 <= low <= top <= 1
     assert high.mpf(str(low)) - ROUNDING <= truth <= high.mpf(str(top)) + ROUNDING
+
+
+def test_pi_has_as_many_digits_as_are_used():
+    found = gaussian._pi.__wrapped__()  # as if nobody had asked before
+
+    assert abs(high.mpf(str(found)) - high.pi) < high.mpf("1e-597")
