@@ -177,6 +177,15 @@ def test_tails_are_probabilities(x):
     assert high.mpf(str(low)) - ROUNDING <= truth <= high.mpf(str(top)) + ROUNDING
 
 
+@pytest.mark.parametrize("epsilon", [39, 41, 43, 45])
+def test_the_curve_is_rounded_up_far_out_too(epsilon):
+    """For μ = 1, where δ is some 10^-400 and tails are bounded, not summed up."""
+    upper = [high.erfc((epsilon + half) / high.sqrt(2)) / 2 for half in (-0.5, 0.5)]
+    truth = upper[0] - high.exp(epsilon) * upper[1]
+
+    assert truth < mp(gaussian.delta_at_most(Fraction(epsilon), Fraction(1))) < 10**4 * truth
+
+
 def test_pi_has_as_many_digits_as_are_used():
     found = gaussian._pi.__wrapped__()  # as if nobody had asked before
 
