@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import threading
 from fractions import Fraction
@@ -152,6 +153,11 @@ def test_a_ledger_of_the_first_version_is_read(tmp_path):
     [link] = Chain(file).read()
     assert link.hash == digest
     assert Ledger.locate(file=file).books().population == "us"
+
+
+def test_what_is_no_number_in_json_is_not_written():
+    with pytest.raises(ValueError, match="JSON"):
+        Link(number=0, time="now", previous=chain.START, entry={"cost": math.nan}).line()
 
 
 def test_an_empty_file_is_no_ledger(ledger):
