@@ -17,7 +17,7 @@ from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Chain, Link
 from slogan.dp.ledger import Charge, Ledger, _words, settled
 from slogan.dp.mechanisms import Cost
-from slogan.errors import BudgetRefusedError, LedgerError
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 
 CAP = Cap.of("1", "1e-6")
 THIRD = Cost(mu_squared=CAP.limits.mu_squared / 3, delta=CAP.limits.delta / 3)
@@ -212,6 +212,11 @@ def test_a_ledger_in_use_is_waited_for(ledger):
     threading.Timer(0.1, go.set).start()
     assert ledger.books().population == "us"
     other.join()
+
+
+def test_a_ledger_is_not_guessed():
+    with pytest.raises(OptionError, match="a name or a place"):
+        Ledger.locate()
 
 
 def test_what_would_be_refused_in_the_end_is_refused_early(ledger):
