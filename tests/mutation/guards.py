@@ -59,7 +59,7 @@ _GUARDS = {
     "audit/comparison.py": ["tests/unit/test_verifying_comparisons.py"],
     "audit/capped.py": ["tests/unit/test_verifiers_capped.py"],
     "audit/synthesized.py": ["tests/unit/test_verifying_synthetic_releases.py"],
-    "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/curves.py": ["tests/unit/test_searches.py", *_ACCOUNT, *_ROUNDING],
     "dp/_enclosures.py": ["tests/unit/test_normal_tails.py", *_ROUNDING],
     "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],
     "dp/decay.py": [*_NOISE, "tests/unit/test_decays.py"],

@@ -117,14 +117,16 @@ def test_a_budget_may_be_spent_to_the_last():
 
 
 def test_the_manifest_rounds_up():
-    account = Account((Gaussian(name="g", norm_squared=1, variance=30),))
+    pure = Approximate(name="p", epsilon="1/30", delta=0)
+    account = Account((Gaussian(name="g", norm_squared=1, variance=30), pure))
     for delta in ("1e-6", "3e-6", "7e-6"):
         budget = PrivacyBudget(epsilon=1, delta=delta)
         summary = account.summary(budget)
 
         assert summary["delta_at_epsilon"] == rounded_up(account.delta(1))
         assert summary["epsilon_at_delta"] == rounded_up(account.epsilon(delta))
-        assert rounded_down(account.delta(1)) < rounded_up(account.delta(1))
+        for exact in (account.delta(1), account.epsilon(delta)):
+            assert rounded_down(exact) < exact < rounded_up(exact)
 
 
 def test_the_manifest_names_what_is_spent_and_nothing_else():

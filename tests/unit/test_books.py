@@ -15,9 +15,10 @@ from slogan.dp import chain
 from slogan.dp.books import Booked, Books, CapSet, Costs, Opened, Settled
 from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Chain, Link
-from slogan.dp.ledger import Charge, Ledger, _words, settled
+from slogan.dp.ledger import Charge, Ledger, _words, publish_recorded, settled
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
+from slogan.publishing import Attempt
 
 CAP = Cap.of("1", "1e-6")
 THIRD = Cost(mu_squared=CAP.limits.mu_squared / 3, delta=CAP.limits.delta / 3)
@@ -212,6 +213,34 @@ def test_a_ledger_in_use_is_waited_for(ledger):
     threading.Timer(0.1, go.set).start()
     assert ledger.books().population == "us"
     other.join()
+
+
+def fill(partial):
+    (partial / "public").mkdir()
+    (partial / "public/manifest.json").write_text("{}")
+
+
+def test_a_release_names_its_ledger_before_it_is_booked(ledger, tmp_path, monkeypatch):
+    named, really = [], Chain.append
+
+    def append(chain, links, entry):
+        if entry["kind"] == "release":
+            named.append(Attempt(tmp_path / "release", entry["token"]).ledger())
+        return really(chain, links, entry)
+
+    monkeypatch.setattr(Chain, "append", append)
+    charge = Charge(method="test", parameters={}, cost=THIRD)
+    publish_recorded(tmp_path / "release", fill, force=False, charge=charge, ledger=ledger)
+
+    assert named == [ledger.file]
+
+
+def test_without_a_ledger_a_release_is_published_and_nothing_is_recorded(tmp_path):
+    charge = Charge(method="test", parameters={}, cost=THIRD)
+    told = publish_recorded(tmp_path / "release", fill, force=False, charge=charge, ledger=None)
+
+    assert told is None
+    assert (tmp_path / "release/public/manifest.json").exists()
 
 
 def test_a_ledger_is_not_guessed():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from slogan.dp.decay import FALL_ERROR, STEEPEST_LINEAR, STEEPEST_SQUARE, STRIPS, Decay
+from slogan.dp.enclosures import exp_enclosure
 from slogan.dp.strips import Strips
 from slogan.randomness import SeededRandomness
 
@@ -96,3 +97,18 @@ def test_nothing_is_decided_in_64_bits_that_is_not_clear(decay, strip, monkeypat
     ends = np.array([0, WORD - 1], dtype=np.uint64)
     two = strips._kept(np.full(2, strip), np.full(2, place, np.uint64), ends, None)
     assert two.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("lattice", [True, False])
+def test_more_digits_move_no_integer_and_narrow_a_real_number(lattice, monkeypatch):
+    strips = Strips(decay=Decay(square=Fraction(1)), shift=20, lattice=lattice)
+    place = Fraction(3, 4)
+    edge = exp_enclosure(strips.decay.power(0, place), 64)[0]
+    asked, really = [], Decay.power
+    monkeypatch.setattr(Decay, "power", lambda *told: asked.append(told[2]) or really(*told))
+    strips._settled(0, int(place * WORD), edge, SeededRandomness(1))
+
+    assert len(asked) > 2
+    assert {*asked} == {place} or not lattice
+    for farthest, nearest in zip(asked[::2], asked[1::2], strict=True):
+        assert place <= nearest <= farthest <= place + Fraction(1, WORD)

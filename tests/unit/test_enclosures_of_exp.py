@@ -1,5 +1,6 @@
 """exp_enclosure() without the digits that hide its mistakes."""
 
+import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -27,6 +28,17 @@ def test_every_digit_is_right_if_none_is_spare(monkeypatch, bits, guard):
             low, high = exp_enclosure(power, bits)
             assert low <= truth(power, bits) <= high
             assert low < high or scale < -bits // 2
+
+
+@pytest.mark.parametrize("bits", [9, 12, 15])
+def test_what_is_barely_below_an_integer_is_not_taken_for_it(monkeypatch, bits):
+    """A bound that counts too little of what its terms miss is found out here alone."""
+    monkeypatch.setattr(enclosures, "_GUARD", 0)
+    for whole in range(1, 60):
+        for missing in (1e-5, 1e-7):
+            power = Fraction(math.log(2**bits / (whole - missing))).limit_denominator(10**12)
+            low, high = exp_enclosure(power, bits)
+            assert low <= truth(power, bits) <= high
 
 
 def test_the_enclosure_is_as_narrow_as_its_guard_digits_allow():
