@@ -13,9 +13,12 @@ _VERIFIER = [
 _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
 _ROUNDING = ["tests/unit/test_roundings.py"]
-_NUMBERS = ["tests/unit/test_selection_numbers.py", "tests/unit/test_selection_thresholds.py"]
-_WEIGHTS = ["tests/unit/test_selection_weights.py"]
-_RULES = ["tests/unit/test_selection_rules.py", "tests/contracts/test_selectors.py"]
+_SELECTION = [
+    "tests/unit/test_selection_numbers.py",
+    "tests/unit/test_selection_thresholds.py",
+    "tests/unit/test_selection_weights.py",
+    "tests/unit/test_selection_rules.py",
+]
 _STAGES = [
     "tests/unit/test_private_counts.py",
     "tests/unit/test_stages_of_synthesis.py",
@@ -48,10 +51,10 @@ _GUARDS = {
     "dp/coverage.py": _STAGES,
     "dp/selection/_coins.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_contributions.py": ["tests/unit/test_selection_numbers.py"],
-    "dp/selection/_grid.py": [*_NUMBERS, *_WEIGHTS],
-    "dp/selection/_spreading.py": [*_WEIGHTS, "tests/unit/test_selection.py"],
-    "dp/selection/_schedule.py": [*_NUMBERS, *_RULES],
-    "dp/selection/pooled.py": [*_NUMBERS, *_RULES, "tests/unit/test_selection.py"],
+    "dp/selection/_grid.py": _SELECTION,
+    "dp/selection/_spreading.py": [*_SELECTION, "tests/unit/test_selection.py"],
+    "dp/selection/_schedule.py": _SELECTION,
+    "dp/selection/pooled.py": [*_SELECTION, "tests/unit/test_selection.py"],
     "audit/conditions.py": _VERIFIER,
     "audit/sampled.py": _VERIFIER,
     "audit/spending.py": _VERIFIER,
@@ -76,13 +79,13 @@ _GUARDS = {
     "dp/association.py": _STAGES,
     "dp/statistics.py": _STAGES,
     "dp/private_histogram.py": [*_STAGES, "tests/unit/test_modes.py"],
-    "dp/selection/weighted_gaussian.py": _RULES,
-    "dp/selection/gaussian_histogram.py": _RULES,
-    "dp/selection/laplace_histogram.py": [*_NUMBERS, *_RULES],
-    "dp/selection/sips.py": [*_NUMBERS, *_RULES],
-    "dp/selection/policy_gaussian.py": [*_WEIGHTS, *_RULES],
-    "dp/selection/adaptive_degree.py": [*_WEIGHTS, *_RULES],
-    "dp/selection/fitted.py": [*_NUMBERS, *_RULES, "tests/unit/test_fitted_selection.py"],
+    "dp/selection/weighted_gaussian.py": _SELECTION,
+    "dp/selection/gaussian_histogram.py": _SELECTION,
+    "dp/selection/laplace_histogram.py": _SELECTION,
+    "dp/selection/sips.py": _SELECTION,
+    "dp/selection/policy_gaussian.py": _SELECTION,
+    "dp/selection/adaptive_degree.py": _SELECTION,
+    "dp/selection/fitted.py": [*_SELECTION, "tests/unit/test_fitted_selection.py"],
 }
 GUARDS = {f"src/slogan/{file}": tests for file, tests in _GUARDS.items()}
 

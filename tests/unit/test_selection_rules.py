@@ -241,7 +241,8 @@ def test_pooled_adds_up_the_rounds_and_closes_what_it_selects(monkeypatch):
             return this.threshold - weight + (i == 1)
         if later.get(i) == number:
             return (this.threshold - so_far) // this.length + 1 - weight
-        return (this.full - so_far) // this.length - weight
+        # neither selected nor given up
+        return -((so_far - max(this.full, this.abandoned)) // this.length) - weight
 
     assert follows(monkeypatch, noise_of) == {1: 0, **later}
 
