@@ -78,7 +78,7 @@ _GUARDS = {
     "dp/ledger.py": _LEDGER,
     "dp/association.py": _STAGES,
     "dp/statistics.py": _STAGES,
-    "dp/private_histogram.py": [*_STAGES, "tests/unit/test_modes.py"],
+    "dp/private_histogram.py": _STAGES,
     "dp/selection/weighted_gaussian.py": _SELECTION,
     "dp/selection/gaussian_histogram.py": _SELECTION,
     "dp/selection/laplace_histogram.py": _SELECTION,
