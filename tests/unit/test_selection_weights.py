@@ -133,6 +133,7 @@ def steps_of_each(sets, pairs, order, cutoff):
 @example(([{0}], [0]), FINE - 1)
 @example(([{0}], [0]), FINE)
 @example(([{0}, {0}], [1, 0]), 2 * FINE)
+@example(([{0, 1}], [0]), FINE)
 def test_a_user_moves_its_pairs_towards_the_cutoff_by_one(log, cutoff):
     sets, order = log
     for lacked, given_ in steps_of_each(sets, 4, order, cutoff):
