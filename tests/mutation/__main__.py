@@ -103,11 +103,11 @@ def try_all(copy, file, number, asked):
     print(f"{file}: {len(left)} mutants, {len(usual)} tests", flush=True)
     kills = Counter(line["by"] for line in before.values())
     for mutant in left:
-        tests = {*usual} if asked.again else reaching(file, mutant.line, plain.reached)
-        # first what is fast and has killed before
-        order = {test: usual[test] / (1 + kills[test]) for test in sorted(tests)}
+        again = mutant.name in before
+        tests = {*usual} if again else reaching(file, mutant.line, plain.reached)
+        order = in_order(file, mutant, {test: usual[test] / (1 + kills[test]) for test in tests})
         chosen = {test: order[test] for test in first(order, usual, 0.5 if asked.quick else None)}
-        outcome = trial(copy, file, mutant, usual, chosen, anew=asked.again)
+        outcome = trial(copy, file, mutant, usual, chosen, anew=again)
         explained = mutant.name in report.reasons().get(file, {})
         if outcome.status == "survived" and asked.quick and order and not explained:
             print(f"  open {outcome.seconds} s: {mutant.name}", flush=True)
@@ -119,6 +119,14 @@ def try_all(copy, file, number, asked):
         if outcome.status != "killed":
             print(f"  {outcome.status} {outcome.seconds} s: {mutant.name}", flush=True)
     return 0
+
+
+def in_order(file, mutant, price):
+    """First what is fast and has killed before; where fixtures are made anew, file by file."""
+    if mutant.line:
+        return {test: price[test] for test in sorted(price)}
+    ranks = sorted(price, key=lambda t: (GUARDS[file].index(t.split("::")[0]), price[t], t))
+    return {test: rank for rank, test in enumerate(ranks)}
 
 
 def first(order, usual, within):

@@ -24,11 +24,8 @@ _STAGES = [
     "tests/unit/test_stages_of_synthesis.py",
     "tests/unit/test_sums_of_stages.py",
 ]
-_LEDGER = [
-    "tests/unit/test_ledger.py",
-    "tests/unit/test_cap.py",
-    "tests/unit/test_ledger_faults.py",
-]
+_BOOKS = ["tests/unit/test_books.py", "tests/unit/test_ledger.py"]
+_LEDGER = [*_BOOKS, "tests/unit/test_ledger_faults.py"]
 
 _GUARDS = {
     "plan.py": ["tests/unit/test_plan.py", "tests/paper/test_pairwise_privacy.py"],
@@ -66,14 +63,14 @@ _GUARDS = {
     "audit/capped.py": _VERIFIER,
     "audit/synthesized.py": _VERIFIER,
     "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
-    "dp/_enclosures.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/_enclosures.py": ["tests/unit/test_normal_tails.py", *_ROUNDING, *_ACCOUNT],
     "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],
     "dp/decay.py": [*_NOISE, "tests/unit/test_decays.py"],
     "dp/strips.py": [*_NOISE, "tests/unit/test_decays.py"],
     "dp/inversion.py": [*_NOISE, "tests/unit/test_inversions.py"],
     "dp/poisson.py": [*_NOISE, "tests/unit/test_inversions.py"],
-    "dp/cap.py": _LEDGER,
-    "dp/books.py": _LEDGER,
+    "dp/cap.py": ["tests/unit/test_room.py", "tests/unit/test_cap.py", *_BOOKS],
+    "dp/books.py": _BOOKS,
     "dp/chain.py": _LEDGER,
     "dp/ledger.py": _LEDGER,
     "dp/association.py": _STAGES,

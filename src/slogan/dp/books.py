@@ -36,7 +36,7 @@ Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Costs(_Entry):
