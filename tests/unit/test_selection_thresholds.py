@@ -138,6 +138,7 @@ def test_attention_follows_the_pace_and_the_noise(mu_squared):
         ]
         told = [this.full, this.step, this.abandoned, *this.eased.tolist()]
         assert all(abs(one - other) <= 1.001 for one, other in zip(told, real, strict=True))
+        # at usual budgets nothing that would get full weight is given up
         assert this.abandoned < this.full < this.eased[0]
         assert (np.diff(this.eased) > 0).all()
         assert this.step > 0
