@@ -20,9 +20,9 @@ _SELECTION = [
     "tests/unit/test_selection_rules.py",
 ]
 _STAGES = [
+    "tests/unit/test_sums_of_stages.py",
     "tests/unit/test_private_counts.py",
     "tests/unit/test_stages_of_synthesis.py",
-    "tests/unit/test_sums_of_stages.py",
 ]
 _BOOKS = ["tests/unit/test_books.py", "tests/unit/test_ledger.py"]
 _LEDGER = [*_BOOKS, "tests/unit/test_ledger_faults.py"]
@@ -49,9 +49,9 @@ _GUARDS = {
     "dp/selection/_coins.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_contributions.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_grid.py": _SELECTION,
-    "dp/selection/_spreading.py": [*_SELECTION, "tests/unit/test_selection.py"],
+    "dp/selection/_spreading.py": _SELECTION,
     "dp/selection/_schedule.py": _SELECTION,
-    "dp/selection/pooled.py": [*_SELECTION, "tests/unit/test_selection.py"],
+    "dp/selection/pooled.py": _SELECTION,
     "audit/conditions.py": _VERIFIER,
     "audit/sampled.py": _VERIFIER,
     "audit/spending.py": _VERIFIER,

@@ -12,6 +12,7 @@ from slogan.dp.mechanisms import Approximate, Gaussian
 from slogan.dp.selection import (
     Selected,
     SelectionBudget,
+    _spreading,
     adaptive_degree,
     fitted,
     gaussian_histogram,
@@ -255,6 +256,22 @@ def test_pooled_follows_its_rounds_whatever_the_noise(monkeypatch, seed):
         return int(rng.normal(0, 2 * float(this.variance) ** 0.5) * ONE)
 
     follows(monkeypatch, noise_of)
+
+
+def test_warming_up_runs_the_loop_over_users_on_arrays_as_selection_has_them(monkeypatch):
+    """Otherwise it would be compiled again for others."""
+    kinds = set()
+
+    def noted(*arrays):
+        kinds.add(tuple((a.dtype.str, a.ndim, a.flags.c_contiguous) for a in arrays))
+
+    monkeypatch.setattr(_spreading, "_spread", noted)
+    pooled.warm_up()
+    warmed = {*kinds}
+    pooled.select(LOG, BUDGET, SeededRandomness(0))
+
+    assert kinds == warmed
+    assert len(warmed) == 1
 
 
 # --- fitted ---
