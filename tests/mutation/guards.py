@@ -10,6 +10,10 @@ _VERIFIER = [
     "tests/unit/test_certificate_of_synthetic_logs.py",
     "tests/unit/test_kinds_of_releases.py",
 ]
+_VERIFIERS_NUMBERS = [
+    "tests/unit/test_verifiers_limits.py",
+    "tests/unit/test_verifiers_arithmetic.py",
+]
 _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
 _ROUNDING = ["tests/unit/test_roundings.py"]
@@ -52,18 +56,18 @@ _GUARDS = {
     "dp/selection/_spreading.py": _SELECTION,
     "dp/selection/_schedule.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
-    "audit/conditions.py": _VERIFIER,
+    "audit/conditions.py": _VERIFIERS_NUMBERS,
     "audit/sampled.py": _VERIFIER,
-    "audit/spending.py": _VERIFIER,
-    "audit/gaussian.py": _VERIFIER,
+    "audit/spending.py": _VERIFIERS_NUMBERS,
+    "audit/gaussian.py": _VERIFIERS_NUMBERS,
     "audit/folder.py": _VERIFIER,
     "audit/evidence.py": _VERIFIER,
     "audit/certificate.py": _VERIFIER,
     "audit/comparison.py": _VERIFIER,
-    "audit/capped.py": _VERIFIER,
+    "audit/capped.py": ["tests/unit/test_verifiers_capped.py"],
     "audit/synthesized.py": _VERIFIER,
     "dp/curves.py": [*_ACCOUNT, *_ROUNDING],
-    "dp/_enclosures.py": ["tests/unit/test_normal_tails.py", *_ROUNDING, *_ACCOUNT],
+    "dp/_enclosures.py": ["tests/unit/test_normal_tails.py", *_ROUNDING],
     "dp/enclosures.py": [*_NOISE, "tests/unit/test_enclosures_of_exp.py"],
     "dp/decay.py": [*_NOISE, "tests/unit/test_decays.py"],
     "dp/strips.py": [*_NOISE, "tests/unit/test_decays.py"],

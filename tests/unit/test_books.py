@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import threading
 from fractions import Fraction
@@ -16,7 +17,7 @@ from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Chain, Link
 from slogan.dp.ledger import Charge, Ledger, _words, settled
 from slogan.dp.mechanisms import Cost
-from slogan.errors import BudgetRefusedError, LedgerError
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 
 CAP = Cap.of("1", "1e-6")
 THIRD = Cost(mu_squared=CAP.limits.mu_squared / 3, delta=CAP.limits.delta / 3)
@@ -154,6 +155,11 @@ def test_a_ledger_of_the_first_version_is_read(tmp_path):
     assert Ledger.locate(file=file).books().population == "us"
 
 
+def test_what_is_no_number_in_json_is_not_written():
+    with pytest.raises(ValueError, match="JSON"):
+        Link(number=0, time="now", previous=chain.START, entry={"cost": math.nan}).line()
+
+
 def test_an_empty_file_is_no_ledger(ledger):
     ledger.file.write_bytes(b"")
     with pytest.raises(LedgerError, match="empty"):
@@ -206,6 +212,11 @@ def test_a_ledger_in_use_is_waited_for(ledger):
     threading.Timer(0.1, go.set).start()
     assert ledger.books().population == "us"
     other.join()
+
+
+def test_a_ledger_is_not_guessed():
+    with pytest.raises(OptionError, match="a name or a place"):
+        Ledger.locate()
 
 
 def test_what_would_be_refused_in_the_end_is_refused_early(ledger):

@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from slogan.audit.conditions import rational
 from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.audit.gaussian import delta_at_most, log_at_most
 from slogan.audit.sampled import users_from_log
 from slogan.audit.spending import account, cost, part, shown_at_most, spent_on
+from slogan.errors import BudgetError
 from slogan.manifest import SpentStage
 
 _SHARES = {"selection": Fraction(7, 10), "counts": Fraction(1, 4), "sizes": Fraction(1, 20)}
 _NORM_SQUARED = {"counts": 6**2, "sizes": 1}
+_MECHANISMS = {"counts": "gaussian", "sizes": "gaussian", "sampling": "capped_sampling"}
+"""Of the stages that every such release has; the others select pairs."""
 _CONSTANTS = {"counts_norm": 6, "counts_most_clicks": 2**15, "sizes_largest": 30}
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
+_ROUNDED = 1 + Fraction(1, 10**15)
+"""A budget is read with other digits here than where the release was made; the account is exact."""
 
 
 def _constants(evidence: Evidence) -> Finding:
@@ -31,11 +37,11 @@ def _cap(evidence: Evidence) -> Finding:
     cap, share = part(_stages(evidence)["sampling"], "cap"), _share(evidence)
     epsilon, delta = _budget(evidence)
     shown = shown_at_most(cap)
-    within = cap <= share * epsilon and shown <= share * delta * (1 + Fraction(1, 10**15))
+    within = cap <= share * epsilon * _ROUNDED and shown <= share * delta * _ROUNDED
     more = cap * (1 + _CLOSE)
-    least = more > share * epsilon or shown_at_most(more) > share * delta
+    follows = within and (more > share * epsilon or shown_at_most(more) > share * delta)
     detail = f"a user is shown with a chance of at most {float(shown):.6g}, by a cap that "
-    return within and least, f"{detail}{'' if within and least else 'not '}follows from the budget"
+    return follows, f"{detail}{'follows' if follows else 'does not follow'} from the budget"
 
 
 def _scales(evidence: Evidence) -> Finding:
@@ -48,15 +54,14 @@ def _scales(evidence: Evidence) -> Finding:
         return False, "sampling leaves nothing of the budget"
     rooms = [cost([stages[name]])[0] / _SHARES[name] for name in _NORM_SQUARED]
     room = max(rooms)
-    chosen = [stage for name, stage in stages.items() if name not in {*_NORM_SQUARED, "sampling"}]
-    mu_squared, linear, slack = cost(chosen)
+    mu_squared, linear, slack = cost(s for name, s in stages.items() if name not in _MECHANISMS)
     faults = {
         "its stages do not share the budget as published": room - min(rooms) > _CLOSE * room,
-        "selection spends more than its share": linear > 0
-        or mu_squared > _SHARES["selection"] * room * (1 + _CLOSE)
+        # with Laplace noise it may spend ε = μ
+        "selection spends more than its share": mu_squared + linear**2
+        > _SHARES["selection"] * room * (1 + _CLOSE)
         or slack > aside * (1 + _CLOSE),
-        "noise is smaller than the budget allows": delta_at_most(left, room)
-        > aside * (1 + Fraction(1, 10**15)),
+        "noise is smaller than the budget allows": delta_at_most(left, room) > aside * _ROUNDED,
         "noise is not what the budget asks for": delta_at_most(left, room * (1 + 2 * _CLOSE))
         <= aside,
     }
@@ -75,15 +80,16 @@ def _rate(evidence: Evidence) -> Finding:
 def _stages(evidence: Evidence) -> dict[str, SpentStage]:
     listed = spent_on(evidence).stages
     stages = {stage.name: stage for stage in listed}
-    if len(stages) < len(listed) or not {"counts", "sizes", "sampling"} <= stages.keys():
+    mechanisms = {stage.name: stage.mechanism for stage in listed}
+    if len(stages) < len(listed) or not _MECHANISMS.items() < mechanisms.items():
         raise NotPossibleError("the manifest lists other stages than such a release has")
     return stages
 
 
 def _share(evidence: Evidence) -> Fraction:
     try:
-        share = Fraction(str(evidence.manifest.parameters.get("sampling_share"))[:100])
-    except (ValueError, ZeroDivisionError):
+        share = rational(str(evidence.manifest.parameters.get("sampling_share")))
+    except BudgetError:
         share = Fraction(0)
     if not 0 < share < 1:
         raise NotPossibleError("the manifest has no usable sampling_share")

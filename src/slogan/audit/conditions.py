@@ -70,20 +70,22 @@ def bounds_of(written: Mapping[str, str | None]) -> Bounds:
     epsilon, exp_epsilon = written["epsilon"], written["exp_epsilon"]
     if (epsilon is None) == (exp_epsilon is None):
         raise _no_budget("it needs either epsilon or e^epsilon, and not both")
-    delta = _rational(written["delta"] or "")
-    ratio = exp_below(_rational(epsilon)) if epsilon is not None else _rational(exp_epsilon or "")
+    delta = rational(written["delta"] or "")
+    ratio = exp_below(rational(epsilon)) if epsilon is not None else rational(exp_epsilon or "")
     if ratio <= 1 or not 0 < delta < 1:
         raise _no_budget("epsilon must be above 0, and delta between 0 and 1")
     return Bounds(likelihood=ratio, appearance=1 / (1 - delta))
 
 
-def _rational(text: str) -> Fraction:
+def rational(text: str) -> Fraction:
+    """The number that was written: a decimal, or the quotient of two."""
     # A number of a million digits is a way to stall a verifier.
     if len(text) > _LONGEST_NUMBER or _HUGE_EXPONENT.search(text):
         raise _no_budget("one of its numbers is too long")
+    above, _, below = text.partition("/")
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
+        return Fraction(Decimal(above)) / Fraction(Decimal(below or 1))
+    except (ValueError, ArithmeticError):
         raise _no_budget("one of its numbers is not a number") from None
 
 

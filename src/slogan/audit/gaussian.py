@@ -21,7 +21,7 @@ def delta_at_most(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     ratio = _WORK.divide(_decimal(epsilon), mu)
     half = _WORK.divide(mu, Decimal(2))
     below = _tail(_WORK.subtract(ratio, half))[1]
-    above = max(Decimal(0), _tail(_WORK.add(ratio, half))[0])
+    above = _tail(_WORK.add(ratio, half))[0]
     power = _decimal(epsilon).exp(_WORK)
     # above is rounded down by far more than the power may be rounded up
     found = _WORK.subtract(below, _WORK.multiply(power, above))

@@ -11,6 +11,7 @@ from slogan.audit.gaussian import delta_at_most, log_at_most
 from slogan.manifest import Spent, SpentStage
 
 _LONGEST = 5_000
+_LARGEST = 1e300
 _WORK = Context(prec=120)
 _MARGIN = Decimal("1e-100")
 
@@ -29,9 +30,9 @@ def account(evidence: Evidence) -> Finding:
 
 
 def shown_at_most(cap: Fraction) -> Fraction:
-    """1 − e^−cap, rounded up: the chance that a user with so many expected draws is shown."""
+    """1 − e^−cap ≤ cap, rounded up: the chance that a user with so many expected draws is shown."""
     power = _WORK.divide(Decimal(-cap.numerator), Decimal(cap.denominator)).exp(_WORK)
-    return min(Fraction(1), 1 - Fraction(_WORK.subtract(power, _MARGIN)))
+    return min(Fraction(1), cap, 1 - Fraction(_WORK.subtract(power, _MARGIN)))
 
 
 def spent_on(evidence: Evidence) -> Spent:
@@ -66,6 +67,6 @@ def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
         number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):
         number = None
-    if number is None or number < least:
+    if number is None or not least <= number <= _LARGEST:
         raise NotPossibleError(f"a stage of the manifest has no usable {name}")
     return number

@@ -1,0 +1,295 @@
+"""What the verifier says about the numbers of a release with private counts; no log, no release."""
+
+from copy import deepcopy
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+from types import SimpleNamespace
+
+import pytest
+
+from slogan.audit import capped as checks
+from slogan.audit.conditions import Bounds, bounds_of
+from slogan.audit.evidence import NotPossibleError
+from slogan.audit.gaussian import log_at_most
+from slogan.audit.spending import account, shown_at_most
+from slogan.capped import _constants as constants_of
+from slogan.dp.accounting import Account, variance
+from slogan.dp.mechanisms import Approximate, Gaussian
+from slogan.dp.private_histogram import divide
+from slogan.dp.selection.laplace_histogram import root_down
+from slogan.manifest import SpentStage
+from slogan.privacy import PrivacyBudget
+
+EDGE_OF_EPSILON = PrivacyBudget(epsilon="0.1", delta="0.5")
+"""Half of this ε allows a smaller cap than half of this δ."""
+EDGE_OF_DELTA = PrivacyBudget(epsilon="1", delta="1e-6")
+BUDGETS = [
+    (EDGE_OF_EPSILON, "1/2"),
+    (EDGE_OF_DELTA, "1/2"),
+    (PrivacyBudget(epsilon="4", delta="0.5"), "1e-9"),
+    (PrivacyBudget(exp_epsilon="2", delta="0.5/2"), "0.5/2"),
+    (PrivacyBudget(epsilon="600", delta="0.99"), "0.999"),
+    (PrivacyBudget(epsilon="1", delta="1e-100"), "1/2"),
+    (PrivacyBudget(epsilon="1e-12", delta="1e-13"), " 1 / 3 "),
+]
+FOLLOWS = "every noise scale follows from the budget alone"
+
+
+def stages_of(division, selection):
+    part = division.parts
+    own = [
+        Gaussian(name=name, norm_squared=norm, variance=variance(part[name], norm_squared=norm))
+        for name, norm in (("counts", 36), ("sizes", 1))
+    ]
+    return (selection, *own, division.sampling)
+
+
+def gaussian_selection(division):
+    budget = division.selection
+    noise = variance(budget.mu_squared, norm_squared=1)
+    return Gaussian(name="selection", norm_squared=1, variance=noise, slack=budget.delta)
+
+
+def laplace_selection(division):
+    budget = division.selection
+    epsilon = root_down(budget.mu_squared)
+    return Approximate(name="selection", epsilon=epsilon, delta=budget.delta)
+
+
+@cache
+def made(budget, share, select):
+    division = divide(budget, share)
+    spent = Account(stages_of(division, select(division)))
+    spent.require(budget)
+    return spent.summary(budget)["stages"], {"sampling_share": share, **constants_of(division)}
+
+
+class Release(SimpleNamespace):
+    """What the checks look at, of a release as `sanitize` would make it."""
+
+    def __init__(self, budget, share="1/2", select=gaussian_selection):
+        written, told = made(budget, share, select)
+        stages = [SpentStage.model_validate(stage) for stage in deepcopy(written)]
+        manifest = SimpleNamespace(account=SimpleNamespace(stages=stages), parameters={**told})
+        promised = bounds_of(budget.parameters())
+        super().__init__(manifest=manifest, promised=promised, asked=None)
+
+    @property
+    def stages(self):
+        return self.manifest.account.stages
+
+    def stage(self, name):
+        return next(stage for stage in self.stages if stage.name == name)
+
+    def times(self, factor, *names, parameter="variance"):
+        """Another number for these stages."""
+        for name in names:
+            told = self.stage(name).parameters
+            told[parameter] = str(Fraction(told[parameter]) * Fraction(factor))
+        return self
+
+
+ALL = ("selection", "counts", "sizes")
+
+
+@pytest.mark.parametrize(("budget", "share"), BUDGETS)
+def test_what_the_release_chose_is_accepted(budget, share):
+    release = Release(budget, share)
+
+    assert account(release)[0]
+    assert checks._constants(release) == (True, "0 parameters differ from the published constants")
+    assert checks._cap(release)[0]
+    assert checks._scales(release) == (True, FOLLOWS)
+
+
+@pytest.mark.parametrize("budget", ["4", "0.5"])
+def test_laplace_noise_may_spend_what_gaussian_noise_would(budget):
+    budget = PrivacyBudget(epsilon=budget, delta="1e-4")
+
+    assert checks._scales(Release(budget, select=laplace_selection)) == (True, FOLLOWS)
+    more = Release(budget, select=laplace_selection).times(
+        "1.002", "selection", parameter="epsilon"
+    )
+    assert checks._scales(more) == (False, "selection spends more than its share")
+
+
+# --- constants ---
+
+FAULTS = {
+    "norm": lambda release: release.manifest.parameters.update(counts_norm=7),
+    "clicks": lambda release: release.manifest.parameters.update(counts_most_clicks=2**16),
+    "largest": lambda release: release.manifest.parameters.update(sizes_largest=31),
+    "selection": lambda release: release.manifest.parameters.update(share_selection="1/2"),
+    "counts": lambda release: release.manifest.parameters.update(share_counts="1/3"),
+    "sizes": lambda release: release.manifest.parameters.pop("share_sizes"),
+    "counts' norm": lambda release: release.times(2, "counts", parameter="norm_squared"),
+    "sizes' norm": lambda release: release.times(2, "sizes", parameter="norm_squared"),
+}
+
+
+def test_constants_are_the_published_ones():
+    """Two faults are two, and do not make up for one another."""
+    for pair in map(set, combinations_with_replacement(FAULTS, 2)):
+        release = Release(EDGE_OF_DELTA)
+        for fault in pair:
+            FAULTS[fault](release)
+
+        said = f"{len(pair)} parameters differ from the published constants"
+        assert checks._constants(release) == (False, said)
+
+
+# --- the cap ---
+
+
+@pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA])
+def test_the_cap_is_neither_more_nor_less_than_the_share_allows(budget):
+    for factor in ("1.000000000001", "1.01", "2", "0.9985", "0.5", "1/1000"):
+        changed = Release(budget).times(factor, "sampling", parameter="cap")
+        allowed, detail = checks._cap(changed)
+        assert not allowed
+        assert detail.endswith("by a cap that does not follow from the budget")
+    allowed, detail = checks._cap(Release(budget))
+    assert allowed
+    assert detail.endswith("by a cap that follows from the budget")
+
+
+@pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA])
+@pytest.mark.parametrize("share", ["1/3", "2/3", "0.49", "0.51"])
+def test_the_cap_is_that_of_the_share_told(budget, share):
+    release = Release(budget)
+    release.manifest.parameters["sampling_share"] = share
+
+    assert not checks._cap(release)[0]
+
+
+NO_SHARES = [None, 1, 2.0, "", "0", "1", "-1/2", "3/2", "x", "1/0", "nan", "1e-999999999"]
+
+
+@pytest.mark.parametrize("share", [*NO_SHARES, "0." + "3" * 999])
+def test_what_is_no_share_is_refused(share):
+    release = Release(EDGE_OF_DELTA)
+    release.manifest.parameters["sampling_share"] = share
+
+    with pytest.raises(NotPossibleError, match="no usable sampling_share"):
+        checks._cap(release)
+
+
+# --- noise ---
+
+UNEVEN = "its stages do not share the budget as published"
+TOO_MUCH = "selection spends more than its share"
+SMALL = "noise is smaller than the budget allows"
+LARGE = "noise is not what the budget asks for"
+
+
+@pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA, BUDGETS[4][0]])
+@pytest.mark.parametrize(
+    ("factor", "stages", "parameter", "said"),
+    [
+        ("0.99999", ALL, "variance", {SMALL}),
+        ("0.5", ALL, "variance", {SMALL}),
+        ("1.0025", ALL, "variance", {LARGE}),
+        ("4", ALL, "variance", {LARGE}),
+        ("0.9995", ["counts"], "variance", {SMALL}),
+        ("0.9995", ["sizes"], "variance", {SMALL}),
+        ("1.0015", ["sizes"], "variance", {UNEVEN}),
+        ("1.0015", ["counts"], "variance", {UNEVEN}),
+        ("100", ["counts"], "variance", {UNEVEN}),
+        ("0.99", ["sizes"], "variance", {UNEVEN, SMALL}),
+        ("0.9985", ["selection"], "variance", {TOO_MUCH}),
+        ("0.5", ["selection"], "variance", {TOO_MUCH}),
+        ("1.0015", ["selection"], "slack", {TOO_MUCH}),
+        ("1.9", ["selection"], "slack", {TOO_MUCH}),
+        ("2", ["selection"], "variance", set()),
+        ("0.5", ["selection"], "slack", set()),
+    ],
+)
+def test_noise_is_what_budget_and_shares_ask_for(budget, factor, stages, parameter, said):
+    found, detail = checks._scales(Release(budget).times(factor, *stages, parameter=parameter))
+
+    assert found == (not said)
+    assert {*detail.split("; ")} == (said or {FOLLOWS})
+
+
+def test_sampling_must_leave_something():
+    """Exactly all of ε, or of δ, is nothing left; a hair less is something."""
+    whole = log_at_most(Fraction(2))
+    shown = shown_at_most(Fraction("0.1"))
+    hair = Fraction(1, 10**20)
+    release = Release(EDGE_OF_DELTA)
+
+    def said(cap, delta):
+        release.stage("sampling").parameters["cap"] = str(cap)
+        release.promised = Bounds(likelihood=Fraction(2), appearance=1 / (1 - delta))
+        ok, detail = checks._scales(release)
+        assert not ok
+        return detail
+
+    nothing = "sampling leaves nothing of the budget"
+    for cap, delta in (
+        (whole, Fraction(9, 10)),
+        (whole + Fraction(1, 5), Fraction(9, 10)),
+        (Fraction("0.1"), shown),
+        (Fraction("0.1"), shown / 2),
+        (Fraction(2), Fraction(1, 10)),
+    ):
+        assert said(cap, delta) == nothing
+    assert said(whole - hair, Fraction(9, 10)) != nothing
+    assert said(Fraction("0.1"), shown + hair) != nothing
+
+
+# --- which stages there are ---
+
+
+def doubled(stages):
+    return [*stages, stages[0]]
+
+
+def as_pure(*names):
+    """Stages that hide behind a mechanism which costs nothing of what they spend."""
+
+    def hidden(stage):
+        told = {**stage.parameters, "epsilon": "1/1000000", "delta": "0"}
+        return stage.model_copy(update={"mechanism": "pure", "parameters": told})
+
+    return lambda stages: [hidden(one) if one.name in names else one for one in stages]
+
+
+def without(name):
+    return lambda stages: [stage for stage in stages if stage.name != name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        doubled,
+        *map(without, ("selection", "counts", "sizes", "sampling")),
+        *(as_pure(name) for name in ("counts", "sizes", "sampling")),
+        as_pure("counts", "sizes"),
+    ],
+)
+def test_other_stages_than_such_a_release_has_are_refused(change):
+    release = Release(EDGE_OF_DELTA)
+    release.manifest.account.stages = change(release.stages)
+    release.compared = SimpleNamespace(clicks=0, users=0)
+
+    for check in (checks._constants, checks._cap, checks._scales, checks._rate):
+        with pytest.raises(NotPossibleError, match="other stages"):
+            check(release)
+
+
+# --- how much was drawn ---
+
+
+def test_a_release_has_no_more_clicks_than_the_cap_explains():
+    release = Release(EDGE_OF_DELTA)
+    release.stage("sampling").parameters["cap"] = "1/100"
+    for clicks, explained in ((0, True), (190, True), (191, False), (10**6, False)):
+        release.compared = SimpleNamespace(clicks=clicks, users=10_000)
+        assert checks._rate(release) == (
+            explained,
+            f"{clicks} clicks released, where the cap explains up to 190",
+        )
+    release.compared = SimpleNamespace(clicks=21, users=0)
+    assert not checks._rate(release)[0]
