@@ -12,14 +12,15 @@ _NOISE = ["tests/unit/test_noise.py", "tests/unit/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/test_accounting.py", "tests/unit/test_accounts.py"]
 _ROUNDING = ["tests/unit/test_roundings.py"]
 _SELECTION = [
-    "tests/unit/test_selection.py",
-    "tests/contracts/test_selectors.py",
-    "tests/unit/test_peers.py",
+    "tests/unit/test_selection_numbers.py",
+    "tests/unit/test_selection_thresholds.py",
+    "tests/unit/test_selection_weights.py",
+    "tests/unit/test_selection_rules.py",
 ]
 _STAGES = [
+    "tests/unit/test_sums_of_stages.py",
     "tests/unit/test_private_counts.py",
     "tests/unit/test_stages_of_synthesis.py",
-    "tests/unit/test_sums_of_stages.py",
 ]
 _BOOKS = ["tests/unit/test_books.py", "tests/unit/test_ledger.py"]
 _LEDGER = [*_BOOKS, "tests/unit/test_ledger_faults.py"]
@@ -45,7 +46,7 @@ _GUARDS = {
     "dp/coverage.py": _STAGES,
     "dp/selection/_coins.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_contributions.py": ["tests/unit/test_selection_numbers.py"],
-    "dp/selection/_grid.py": ["tests/unit/test_selection_numbers.py"],
+    "dp/selection/_grid.py": _SELECTION,
     "dp/selection/_spreading.py": _SELECTION,
     "dp/selection/_schedule.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
@@ -72,7 +73,7 @@ _GUARDS = {
     "dp/ledger.py": _LEDGER,
     "dp/association.py": _STAGES,
     "dp/statistics.py": _STAGES,
-    "dp/private_histogram.py": [*_STAGES, "tests/unit/test_modes.py"],
+    "dp/private_histogram.py": _STAGES,
     "dp/selection/weighted_gaussian.py": _SELECTION,
     "dp/selection/gaussian_histogram.py": _SELECTION,
     "dp/selection/laplace_histogram.py": _SELECTION,

@@ -73,6 +73,16 @@ def test_removing_a_user_moves_the_counts_by_the_norm_at_most(hist, data):
     assert sum(int(m) ** 2 for m in moved) <= NORM**2 * ONE**2
 
 
+def test_clicks_within_the_norm_count_in_full():
+    """Norms of √18, √20 and 6, where 6 are allowed, and one of 10."""
+    hist = histogram([[3, 3], [2, 4], [6, 0], [6, 8]])
+    scaled = [isqrt(c * c * 36 * ONE**2 // 100) for c in (6, 8)]
+
+    found = clipped_counts(hist, np.arange(2), norm=6).tolist()
+
+    assert found == [11 * ONE + scaled[0], 7 * ONE + scaled[1]]
+
+
 def test_pairs_that_are_not_released_do_not_count():
     hist = histogram([[1, 900, 2], [0, 900, 1]])
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import histogram
 
+from slogan.audit import capped, synthesized
 from slogan.dp import association, counts, coverage, private_histogram, sizes, statistics, sums
 from slogan.dp.accounting import gaussian_room, variance
 from slogan.dp.association import Association, denoised, noisy_association, together_sums
@@ -205,6 +206,8 @@ def test_sizes_are_shares_of_the_users_who_hold_a_released_pair():
     assert found.users == 18
     assert found.shape.tolist()[:3] == [0.25, 0.0, 0.75]
     assert len(found.shape) == 30
+    few = sizes.Sizes(bins=np.array([9.0, 0.25, 0.75, *[0.0] * 28]), stage=STAGE)
+    assert (few.users, few.shape.tolist()[:2]) == (1, [0.25, 0.75])
     nothing = sizes.Sizes(bins=np.zeros(31), stage=STAGE)
     assert (nothing.users, nothing.shape.tolist()) == (0, [1.0, *[0.0] * 29])
 
@@ -221,6 +224,26 @@ def test_an_eigenvalue_counts_from_where_noise_alone_has_none():
     assert rank == 1
     assert table[0, 0] == pytest.approx(edge * 1.001)
     assert table.sum() == pytest.approx(edge * 1.001)
+
+
+def test_nothing_is_no_signal_even_without_noise():
+    assert denoised(np.zeros(3), 2, 0.0)[1] == 0
+
+
+def test_what_is_clear_is_told_by_the_deviation_of_the_noise(monkeypatch):
+    Recorded(monkeypatch)
+    told = []
+    monkeypatch.setattr(
+        association, "denoised", lambda *table: told.append(table) or (np.zeros((2, 2)), 0)
+    )
+    grouping = Grouping(name="taxonomy", category=np.arange(2), categories=2)
+    noisy_association(
+        histogram([[1, 1]]), np.arange(2), grouping, mu_squared=Fraction(1, 9), rng=None
+    )
+
+    ((values, size, deviation),) = told
+    assert values.tolist() == [7 / ONE, 1 + 7 / ONE, 7 / ONE]
+    assert (size, deviation) == (2, pytest.approx(3))
 
 
 def test_association_is_followed_from_its_least_rank_on():
@@ -312,6 +335,18 @@ def test_the_manifest_is_told_the_constants():
         f"share_{name}" for name in statistics.SHARES
     }
     assert association.MOST_HELD == 255
+
+
+def test_the_verifier_expects_these_constants_and_no_others():
+    """It knows them by itself, so that a release made with others is refused."""
+    told = statistics.constants(statistics.spread(BUDGET, association=True))
+
+    assert synthesized._CONSTANTS.items() <= told.items()
+    assert capped._CONSTANTS.items() <= told.items()
+    assert {name: part * 100 for name, part in statistics.SHARES.items()} == synthesized._SHARES
+    assert private_histogram.SHARES == capped._SHARES
+    norms = {"counts": counts.NORM**2, "sizes": 1, "coverage": coverage.MOST_CLICKS**2}
+    assert capped._NORM_SQUARED.items() <= norms.items() <= synthesized._NORM_SQUARED.items()
 
 
 def test_a_histogram_that_is_here_need_not_be_brought():

@@ -68,9 +68,8 @@ def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
         return hist.together_sums(pairs, grouping)
     held = hist.only(pairs[grouping.category >= 0])
     category = grouping.category[grouping.category >= 0][held.pair]
-    # v: one row for each user, one column for each category
+    # v: one row for each user, one column for each category; what is there twice is added up
     v = sp.csr_array((np.ones_like(category), (held.user, category)), shape=(hist.users, size))
-    v.sum_duplicates()
     v.data = np.minimum(v.data, MOST_HELD)
     same = v.copy()
     same.data = v.data * (v.data - 1) // 2

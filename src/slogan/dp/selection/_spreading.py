@@ -44,12 +44,10 @@ def spread(
 
 @njit(cache=True, nogil=True)
 def _root(square: Any) -> Any:
-    """⌊√square⌋ for 0 ≤ square < 2^53: a float's root is off by less than one, then corrected."""
+    """⌊√square⌋ for 0 ≤ square < 2^53: a float's root may have been rounded up to an integer."""
     root = np.int64(np.sqrt(np.float64(square)))
     while root * root > square:
         root -= 1
-    while (root + 1) * (root + 1) <= square:
-        root += 1
     return root
 
 

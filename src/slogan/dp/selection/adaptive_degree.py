@@ -21,6 +21,7 @@ from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._contributions import MOST, Contributions, capped
 from slogan.dp.selection._grid import BITS, GRID, root_up, threshold
 from slogan.dp.selection._spreading import spread
+from slogan.errors import OptionError
 from slogan.randomness import Randomness
 
 DEGREE = 6
@@ -32,10 +33,17 @@ _LARGEST = _WHOLE << 14
 _STRAY = Fraction(1, 1 << 10)  # DEGREE · BACK · 2^-_RATIO_BITS · 2^14
 _UNITS = _WHOLE**2 * BACK.denominator << _RATIO_BITS
 """Weights are multiples of 1 / _UNITS, so that nothing but ratios is rounded."""
+_MOST_USERS = 1 << 24
+"""So many users give less than 2^63 / _UNITS to a pair, even if all of them hold it."""
 
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Weigh pairs by that rule, add noise, keep what exceeds the threshold."""
+    if hist.users > _MOST_USERS:
+        raise OptionError(
+            f"weights of adaptive_degree fit in 64 bits for {_MOST_USERS} users, these are more",
+            hint="choose another selector",
+        )
     norm_squared = (1 + _STRAY) ** 2
     square = variance(budget.mu_squared, norm_squared=norm_squared)
     level = threshold(MOST, variance=square, delta=budget.delta, extra=BACK) * GRID
