@@ -171,15 +171,36 @@ def test_every_fault_of_the_scales_is_told():
     assert found == (False, f"{SHARED}; {SELECTION}; {SMALLER}")
 
 
+def test_a_stage_without_a_share_is_not_taken_on_trust():
+    more = [stage("association", Fraction(1, 100))]
+    with pytest.raises(NotPossibleError, match="without a share"):
+        synthesized._scales(Release(looks=False, more=more))
+
+
+def pure(name, epsilon):
+    told = {"epsilon": str(epsilon), "delta": "0"}
+    return SpentStage(name=name, mechanism="pure", parameters=told, theorem="none", cost={})
+
+
+def test_selection_with_laplace_noise_may_spend_its_share():
+    share = Fraction(PUBLISHED[True]["share_selection"]) * ROOM * (1 + Fraction(1, 1000))
+    most = Fraction(math.isqrt(math.floor(share * 10**40)), 10**20)
+    for epsilon, inside in ((most, True), (most + 2 * HAIR, False), (1, False)):
+        found = synthesized._scales(Release(without=["selection"], more=[pure("pairs", epsilon)]))
+        assert found[0] == inside
+
+
 @pytest.mark.parametrize(
     "release",
     [
         Release(without=NORMS),
-        Release(looks=False, more=[stage("association", Fraction(1, 100))]),
+        Release(without=["selection"]),
+        Release(without=["counts"], more=[pure("counts", 1)]),
+        Release(without=NORMS, more=[pure(name, 1) for name in NORMS]),
     ],
 )
-def test_a_stage_without_a_share_is_not_taken_on_trust(release):
-    with pytest.raises(NotPossibleError, match="without a share"):
+def test_other_stages_than_such_a_release_has_are_not_taken_on_trust(release):
+    with pytest.raises(NotPossibleError, match="other stages"):
         synthesized._scales(release)
 
 

@@ -55,16 +55,20 @@ def _scales(evidence: Evidence) -> Finding:
     spent, told = spent_on(evidence), evidence.manifest.parameters
     shares = _shares(told.get("association") != "independent")
     own = [stage for stage in spent.stages if stage.name in _NORM_SQUARED]
+    selection = [stage for stage in spent.stages if stage.name not in _NORM_SQUARED]
+    if not own or not selection or any(stage.mechanism != "gaussian" for stage in own):
+        raise NotPossibleError("the manifest lists other stages than such a release has")
     rooms = [cost([stage])[0] / shares[stage.name] for stage in own if stage.name in shares]
-    if len(rooms) < len(own) or not rooms:
+    if len(rooms) < len(own):
         raise NotPossibleError("the manifest lists stages without a share of the budget")
     room, spread = max(rooms), (max(rooms) - min(rooms)) / max(rooms)
-    selection = [stage for stage in spent.stages if stage.name not in _NORM_SQUARED]
-    chosen, _, aside = cost(selection)
+    chosen, linear, aside = cost(selection)
     epsilon, delta = log_at_most(evidence.promised.likelihood), 1 - 1 / evidence.promised.appearance
     faults = {
         "its stages do not share the budget as published": spread > _CLOSE,
-        "selection spends more than its share": chosen > shares["selection"] * room * (1 + _CLOSE)
+        # with Laplace noise it may spend ε = μ
+        "selection spends more than its share": chosen + linear**2
+        > shares["selection"] * room * (1 + _CLOSE)
         or aside > delta / 2,
         "noise is smaller than the budget allows": delta_at_most(epsilon, room) > delta / 2,
         "noise is not what the budget asks for": delta_at_most(epsilon, room * (1 + 2 * _CLOSE))
