@@ -18,7 +18,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
-from slogan.publishing import write_private
+from slogan.publishing import modest, write_private
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
@@ -54,7 +54,7 @@ class Evaluation:
         """Keep the figures in the curator's folder of the release, and show them in its report."""
         folder = Path(release) / "curator"
         found = self.summary()
-        certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        certificate = _certificate(folder / "certificate.json")
         manifest = _manifest(Path(release) / "public" / "manifest.json")
         files = {
             "evaluation.json": json.dumps(found, indent=2) + "\n",
@@ -238,11 +238,21 @@ def _released(release: SearchLog | Source) -> _Released:
 
 def _manifest(file: Path) -> Manifest:
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        return Manifest.model_validate_json(modest(file))
     except (OSError, ValidationError) as cause:
         raise LogFormatError(
             f"{file} is not the manifest of a release",
             hint="give a release folder, or the released log itself",
+        ) from cause
+
+
+def _certificate(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(modest(file))
+    except (OSError, ValueError, RecursionError) as cause:
+        raise LogFormatError(
+            f"{file} is not the certificate of a release",
+            hint="restore the curator's folder, or give the released log itself",
         ) from cause
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import slogan
 from mutation import mutated
-from slogan.errors import SloganError
+from slogan.errors import LogFormatError, SloganError
 from slogan.manifest import Manifest
 
 WEIRD = (
@@ -190,3 +190,22 @@ def test_a_damaged_table_of_pseudonyms_is_refused_in_our_words(tmp_path, origina
         table.write_bytes(whole[:at] + bytes(8) + whole[at + 8 :])
         with suppress(SloganError):
             slogan.evaluate(log, tmp_path / "release", samples=1)
+
+
+@pytest.mark.parametrize("name", ["public/manifest.json", "curator/certificate.json"])
+@pytest.mark.parametrize("kind", ["endless", "nothing", "nonsense", "deep"])
+def test_evaluate_reads_nothing_without_end_and_refuses_in_our_words(
+    tmp_path, originals, name, kind
+):
+    log, original = originals["synthetic"]
+    shutil.copytree(original, tmp_path / "release")
+    found = slogan.evaluate(log, tmp_path / "release", samples=1)
+    file = tmp_path / "release" / name
+    file.unlink()
+    if kind == "endless":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text({"nothing": "", "nonsense": "{", "deep": "[" * 100_000}[kind])
+    with pytest.raises(LogFormatError, match="is not the"):
+        found.save(tmp_path / "release")
+    assert not (tmp_path / "release/curator/evaluation.json").exists()

@@ -145,12 +145,25 @@ def test_extreme_stages_are_refused_and_do_not_stall():
     for stages in (
         [stage("gaussian", norm_squared=largest, variance=smallest, slack="0")],
         [stage("gaussian", norm_squared=smallest, variance=largest, slack=largest)],
-        [stage("approximate", epsilon="1/2", delta=largest)] * 1_000,
+        [stage("approximate", epsilon="1/2", delta=largest)] * 64,
         [stage("capped_sampling", cap=largest)],
     ):
         spent = SimpleNamespace(account=SimpleNamespace(stages=stages))
         evidence = SimpleNamespace(manifest=spent, promised=bounds, asked=None)
         assert not account(evidence)[0]
+
+
+def test_more_stages_than_a_release_has_are_not_added_up():
+    bounds = bounds_of({"epsilon": "9", "exp_epsilon": None, "delta": "0.5"})
+    for number, taken in ((64, True), (65, False)):
+        stages = [stage("approximate", epsilon="1/10", delta="0")] * number
+        spent = SimpleNamespace(account=SimpleNamespace(stages=stages))
+        evidence = SimpleNamespace(manifest=spent, promised=bounds, asked=None)
+        if taken:
+            assert account(evidence)[0]
+        else:
+            with pytest.raises(NotPossibleError, match="more stages"):
+                account(evidence)
 
 
 @pytest.mark.parametrize("cap", ["1e-300", "1e-110", "1e-90", "1e-50", "1e-20"])

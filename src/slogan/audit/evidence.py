@@ -16,10 +16,9 @@ from slogan.audit.conditions import Bounds, Check, bounds_of
 from slogan.engines import Spark, settings_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
 from slogan.manifest import Manifest, described, released_file
+from slogan.publishing import modest
 from slogan.rows import NO_CLICK
 from slogan.searchlog import SearchLog, Source
-
-_MOST_BYTES = 16 * 1024 * 1024
 
 Finding: TypeAlias = tuple[bool, str]
 """Whether all is well, and what was seen: numbers, never a text of the log."""
@@ -101,13 +100,6 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
         )
         return None, (False, detail)
     return found, (True, f"version {found.manifest_version}")
-
-
-def modest(file: Path) -> bytes:
-    """A file of a release that is read as a whole: no pipe or device, which may never end."""
-    if not file.is_file() or file.is_symlink() or file.stat().st_size > _MOST_BYTES:
-        raise OSError("not a plain file of modest size")
-    return file.read_bytes()
 
 
 def count_input(

@@ -11,6 +11,8 @@ from slogan.audit.gaussian import delta_at_most, log_at_most
 from slogan.manifest import Spent, SpentStage
 
 _LONGEST = 5_000
+_MOST_STAGES = 64
+"""Many stages with long fractions are a way to stall a verifier."""
 _LARGEST = 1e300
 _WORK = Context(prec=120)
 _MARGIN = Decimal("1e-100")
@@ -39,6 +41,8 @@ def spent_on(evidence: Evidence) -> Spent:
     """The manifest's account."""
     if evidence.manifest.account is None:
         raise NotPossibleError("the manifest has no account of what was spent")
+    if len(evidence.manifest.account.stages) > _MOST_STAGES:
+        raise NotPossibleError("the manifest lists more stages than a release has")
     return evidence.manifest.account
 
 
