@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import time
 from contextlib import closing, suppress
@@ -34,12 +35,22 @@ WEIRD = (
     *(None, True, False, 0, -1, 10**400, 1e308, -1e308, [], {}, ["x"], {"x": "y"}, [[[]]]),
 )
 MOST_SECONDS = 20.0  # of processors
+MOST_MEMORY = 8 << 30
 
 
 def log_of(file, users):
     lines = [f"{k}\tq{n}\tu{n}\t1" for k in range(users) for n in range(3)]
     file.write_text("\n".join(["user\tquery\turl\tcount", *lines]) + "\n")
     return file
+
+
+@pytest.fixture(autouse=True)
+def bounded():
+    """What would read without end fails instead of taking all memory."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @pytest.fixture(scope="module")
