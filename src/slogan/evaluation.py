@@ -16,9 +16,9 @@ from slogan import engines
 from slogan.engines import Counted, Spark, Whose
 from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
-from slogan.manifest import Manifest, Outputs, described, released_file
+from slogan.manifest import Manifest, Outputs, described, modest, released_file
 from slogan.privacy import Number, exact
-from slogan.publishing import modest, write_private
+from slogan.publishing import write_private
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured

@@ -21,7 +21,6 @@ _PARTIAL = ".partial-"
 _ATTEMPTS = re.compile(rf"\..+{re.escape(_PARTIAL)}{TOKEN}", re.DOTALL)
 Outcome = Literal["published", "abandoned", "in doubt"]
 MANIFEST = Path("public/manifest.json")
-_MOST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +242,6 @@ def write_private(folder: Path, files: dict[str, str]) -> None:
             f"nothing can be written to {folder}: {cause.strerror}",
             hint="make room, or check its permissions",
         ) from cause
-
-
-def modest(file: Path) -> bytes:
-    """A file of a release that is read as a whole: no pipe or device, which may never end."""
-    if not file.is_file() or file.is_symlink() or file.stat().st_size > _MOST_BYTES:
-        raise OSError("not a plain file of modest size")
-    return file.read_bytes()
 
 
 def sync(path: Path) -> None:

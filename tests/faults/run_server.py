@@ -136,6 +136,7 @@ def started(run):
     if not pid:
         os.close(reading)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where all this runs under nohup
         try:
             perform(run, writing)
         finally:

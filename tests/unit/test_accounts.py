@@ -116,6 +116,10 @@ def test_a_budget_may_be_spent_to_the_last():
             account.require(PrivacyBudget(epsilon=budget[0], delta=budget[1]))
 
 
+def test_a_user_who_is_drawn_without_end_is_shown_with_certainty():
+    assert CappedSampling(name="rows", cap=10**19).cost.delta == 1
+
+
 def test_the_manifest_rounds_up():
     pure = Approximate(name="p", epsilon="1/30", delta=0)
     account = Account((Gaussian(name="g", norm_squared=1, variance=30), pure))

@@ -168,3 +168,8 @@ def test_users_of_short_and_of_long_products_are_told_apart():
 
     assert constraints.violated(np.array([1, 800])).tolist() == list(range(2, 1_002))
     assert constraints.violated(np.array([2, 600])).tolist() == [0, 1]
+
+
+def test_a_user_without_rows_is_no_suspect():
+    for table in ([[1], [1], [0]], [[1], [0], [1]]):
+        assert len(limited(histogram(table), Fraction(4)).violated(np.array([1]))) == 0

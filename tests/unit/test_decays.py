@@ -1,5 +1,6 @@
 """Decay at its limits: what fits in 64 bits at the steepest slope and the farthest strip."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from slogan.dp.decay import FALL_ERROR, STEEPEST_LINEAR, STEEPEST_SQUARE, STRIPS, Decay
 from slogan.dp.enclosures import exp_enclosure
-from slogan.dp.strips import Strips
+from slogan.dp.strips import _FARTHEST_STRIP, Strips
 from slogan.randomness import SeededRandomness
 
 WORD = 2**64
@@ -112,3 +113,8 @@ def test_more_digits_move_no_integer_and_narrow_a_real_number(lattice, monkeypat
     assert {*asked} == {place} or not lattice
     for farthest, nearest in zip(asked[::2], asked[1::2], strict=True):
         assert place <= nearest <= farthest <= place + Fraction(1, WORD)
+
+
+def test_noise_that_no_computer_draws_has_the_chance_that_the_proof_names():
+    """Beyond the farthest strip a law with the flattest slope has less than 10^-1700 left."""
+    assert 1700 * math.log(10) <= _FARTHEST_STRIP * STEEPEST_LINEAR / 2

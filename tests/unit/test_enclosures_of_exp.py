@@ -30,6 +30,13 @@ def test_every_digit_is_right_if_none_is_spare(monkeypatch, bits, guard):
             assert low < high or scale < -bits // 2
 
 
+@pytest.mark.parametrize("above", range(1, 60))
+def test_a_number_between_0_and_1_is_neither(monkeypatch, above):
+    monkeypatch.setattr(enclosures, "_GUARD", 0)
+    for below in (1856, 1000, 64, 7):
+        assert exp_enclosure(Fraction(above, below), 0) == (0, 1)
+
+
 @pytest.mark.parametrize("bits", [9, 12, 15])
 def test_what_is_barely_below_an_integer_is_not_taken_for_it(monkeypatch, bits):
     """A bound that counts too little of what its terms miss is found out here alone."""

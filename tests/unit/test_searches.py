@@ -7,7 +7,18 @@ from fractions import Fraction
 import pytest
 
 from slogan.dp._enclosures import enclose, tail
-from slogan.dp.curves import TINIEST, _greatest, _least, _probability, normal_quantile
+from slogan.dp.curves import (
+    TINIEST,
+    _greatest,
+    _least,
+    _probability,
+    gaussian_budget,
+    gaussian_delta,
+    gaussian_epsilon,
+    normal_quantile,
+    zcdp_budget,
+    zcdp_epsilon,
+)
 
 FINE = Fraction(1, 1 << 40)
 NUMBERS = [Fraction(n, 7) * 2**k for n in range(7, 15) for k in (-20, -1, 0, 1, 3, 20)]
@@ -59,3 +70,21 @@ def test_a_bound_on_a_probability_is_one():
     assert _probability(Decimal(0)) == _probability(Decimal(-1)) == TINIEST
     third = _probability(Decimal(1) / 3)
     assert 0 < third - Fraction(Decimal(1) / 3) < Fraction(1, 10**20)
+
+
+@pytest.mark.parametrize("power", [122, 124, 130, 200])
+def test_where_digits_do_not_tell_how_far_out_a_loss_is_delta_is_not_small(power):
+    """ε/μ − μ/2 is 0 here, and known to a million only: δ is about a half, and not 10^-300."""
+    epsilon = Fraction(10) ** power
+
+    assert gaussian_delta(epsilon, 2 * epsilon) >= Fraction(49, 100)
+
+
+def test_searches_end_at_the_smallest_delta_there_is():
+    assert gaussian_budget(Fraction(1), TINIEST) > 0
+    assert gaussian_epsilon(TINIEST, Fraction(1, 100)) > 0
+    assert zcdp_budget(Fraction(1), TINIEST) > 0
+
+
+def test_no_epsilon_is_negative():
+    assert zcdp_epsilon(Fraction(1, 2), Fraction(1, 10**6)) == 0

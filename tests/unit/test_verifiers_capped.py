@@ -154,6 +154,21 @@ def test_the_cap_is_neither_more_nor_less_than_the_share_allows(budget):
     assert detail.endswith("by a cap that follows from the budget")
 
 
+def test_a_cap_is_forgiven_its_rounding_and_nothing_else():
+    def follows(cap):
+        release = Release(EDGE_OF_EPSILON)
+        release.stage("sampling").parameters["cap"] = str(cap)
+        return checks._cap(release)[0]
+
+    most = log_at_most(Release(EDGE_OF_EPSILON).promised.likelihood) / 2
+    least = most / (1 + Fraction(1, 1000))
+
+    assert not follows(least)
+    assert follows(least * (1 + Fraction(1, 10**9)))
+    assert follows(most * (1 + Fraction(1, 10**15)))
+    assert not follows(most * (1 + Fraction(11, 10**16)))
+
+
 @pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA])
 @pytest.mark.parametrize("share", ["1/3", "2/3", "0.49", "0.51"])
 def test_the_cap_is_that_of_the_share_told(budget, share):

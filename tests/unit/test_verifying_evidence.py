@@ -16,10 +16,9 @@ from slogan.audit.comparison import Counted
 from slogan.audit.conditions import Bounds
 from slogan.audit.evidence import Evidence, NotPossibleError, read_manifest, run
 from slogan.errors import BadRowError, LogNotFoundError
-from slogan.manifest import Manifest, published_log
+from slogan.manifest import Manifest, modest, published_log
 from slogan.privacy import PrivacyBudget
 from slogan.promise import sampling_promise
-from slogan.publishing import modest
 from slogan.report.html import public_page
 
 HEADER = "user\tquery\turl\tclicks\n"

@@ -19,6 +19,9 @@ HALVINGS = 6
 CLOSED = HALVINGS + 1
 """What stands for a pair that gets no weight."""
 
+_SQUARES = np.array([4**n for n in range(HALVINGS, -1, -1)] + [0])
+"""The square of a weight halved so often, in units of 4^-HALVINGS; 0 for a closed pair."""
+
 UNIT = 1 << BITS
 """A weight of 1, in steps of the grid."""
 
@@ -56,10 +59,9 @@ def _spread(start: Any, pair: Any, halvings: Any, heaviest: Any, total: Any) -> 
     weight = np.zeros(CLOSED + 1, dtype=np.int64)
     for user in range(len(start) - 1):
         first, last = start[user], start[user + 1]
-        square = np.int64(0)  # Σ g² in units of 4^-HALVINGS
+        square = np.int64(0)  # Σ g²
         for at in range(first, last):
-            if halvings[pair[at]] < CLOSED:
-                square += np.int64(1) << (2 * (HALVINGS - halvings[pair[at]]))
+            square += _SQUARES[halvings[pair[at]]]
         if square == 0:
             continue
         most = heaviest[last - first]
