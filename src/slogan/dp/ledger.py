@@ -106,14 +106,24 @@ class Ledger:
             _require(books, charge, allow_unaccounted=allow_unaccounted)
 
     def booking(
-        self, charge: Charge, *, allow_unaccounted: bool = False
+        self, charge: Charge, ended: list[Books], *, allow_unaccounted: bool = False
     ) -> Callable[[Attempt], AbstractContextManager[Books]]:
-        """For `publish`: book the release, let it be published, and settle it."""
-        return lambda attempt: self._book(attempt, charge, allow_unaccounted=allow_unaccounted)
+        """For `publish`: book the release, let it be published, and settle it.
+
+        Args:
+            charge: What the release tells the ledger.
+            ended: Gets the books as they stand then, so that nobody need open them again.
+            allow_unaccounted: Whether a release may be one that no accounting covers.
+        """
+
+        def booked(attempt: Attempt) -> AbstractContextManager[Books]:
+            return self._book(attempt, charge, ended, allow_unaccounted=allow_unaccounted)
+
+        return booked
 
     @contextmanager
     def _book(
-        self, attempt: Attempt, charge: Charge, *, allow_unaccounted: bool
+        self, attempt: Attempt, charge: Charge, ended: list[Books], *, allow_unaccounted: bool
     ) -> Generator[Books]:
         with self._settled() as books:
             _require(books, charge, allow_unaccounted=allow_unaccounted)
@@ -133,7 +143,7 @@ class Ledger:
             try:
                 yield booked
             finally:
-                self._settle(booked)
+                ended.append(self._settle(booked))
 
     @contextmanager
     def _settled(self) -> Generator[Books]:
@@ -185,12 +195,13 @@ def publish_recorded(
     if ledger is None:
         publish(target, fill, force=force, settled=settled)
         return None
-    booking = ledger.booking(charge, allow_unaccounted=allow_unaccounted)
+    ended: list[Books] = []
+    booking = ledger.booking(charge, ended, allow_unaccounted=allow_unaccounted)
     publish(target, fill, force=force, booked=booking, settled=settled)
     return {
         "population": ledger.population,
         "file": str(ledger.file),
-        "head": ledger.books().head,
+        "head": ended[0].head,
     }
 
 
