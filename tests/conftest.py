@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import Phase, settings
 
@@ -57,3 +58,10 @@ def pytest_runtest_makereport(item, call):
         examples = re.findall(r"(\d+) (?:passing|failing)", told)
         record("cases tried", sum(map(int, examples)), item.nodeid)
     return report
+
+
+@pytest.fixture
+def sql():
+    """A database of the test's own, in memory."""
+    with duckdb.connect() as connection:
+        yield connection

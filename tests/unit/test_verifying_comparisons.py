@@ -11,27 +11,13 @@ import polars as pl
 import pytest
 
 import slogan
+from counted_logs import fill
 from slogan.audit import comparison
 from slogan.audit.comparison import Comparison, count, private_database, remove_users
 from slogan.errors import LogFormatError, OptionError, SloganError
 from slogan.rows import NO_CLICK
 
 HEADER = "user\tquery\turl\tclicks\n"
-
-
-@pytest.fixture
-def sql():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def fill(sql, name, rows):
-    """A table as `count` leaves it, of rows (user, query or query@url, clicks)."""
-    sql.execute(f'CREATE TABLE {name} ("user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)')
-    for user, pair, clicks in rows:
-        query, _, url = pair.partition("@")
-        values = [user, query, url or f"{query}.x", clicks]
-        sql.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", values)
 
 
 def compared(sql, clicked, shown):
@@ -59,10 +45,9 @@ def test_the_database_keeps_to_its_memory_and_to_itself(monkeypatch):
 
     monkeypatch.setattr(duckdb, "connect", connected)
     with private_database("300MB") as (sql, folder):
-        setting = lambda name: sql.execute(f"SELECT current_setting('{name}')").fetchall()[0][0]  # noqa: E731
-        assert setting("memory_limit") == "286.1 MiB"
-        assert setting("temp_directory") == str(folder)
-        assert setting("enable_progress_bar") is False
+        names = ("memory_limit", "temp_directory", "enable_progress_bar")
+        asked = ", ".join(f"current_setting('{name}')" for name in names)
+        assert sql.execute(f"SELECT {asked}").fetchall() == [("286.1 MiB", str(folder), False)]
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()
     with pytest.raises(duckdb.ConnectionException):

@@ -6,10 +6,10 @@ from fractions import Fraction
 from hashlib import sha256
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
 import slogan
+from counted_logs import fill
 from slogan.audit import evidence
 from slogan.audit.certificate import verify
 from slogan.audit.comparison import Counted
@@ -160,18 +160,6 @@ def test_a_report_of_sixteen_megabytes_is_the_largest(tmp_path):
 
 
 # --- logs that were counted, or why not ---
-
-
-@pytest.fixture
-def sql():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def fill(sql, name, rows):
-    sql.execute(f'CREATE TABLE {name} ("user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)')
-    for user, query, clicks in rows:
-        sql.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", [user, query, f"{query}.x", clicks])
 
 
 def seen(sql, tmp_path, *, counts="exact", told=None, clicked=None, shown=None):

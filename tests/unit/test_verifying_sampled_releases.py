@@ -3,24 +3,12 @@
 from fractions import Fraction
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
+from counted_logs import fill
 from slogan.audit import sampled
 from slogan.audit.comparison import Comparison
 from slogan.audit.conditions import Bounds, Judgement
-
-
-@pytest.fixture
-def sql():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def fill(sql, name, rows):
-    sql.execute(f'CREATE TABLE {name} ("user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)')
-    for user, query, clicks in rows:
-        sql.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", [user, query, f"{query}.x", clicks])
 
 
 def users(sql, tmp_path, shown, *, names=None, pseudonyms="fresh"):
