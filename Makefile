@@ -29,6 +29,7 @@ help:
 	@echo "make lint      ruff and pyright (strict on src/)"
 	@echo "make format    let ruff rewrite the code"
 	@echo "make lock      resolve the dependencies anew into requirements.lock"
+	@echo "make clean     remove all that the targets made"
 
 setup: $(READY)
 

@@ -73,7 +73,7 @@ class Release(SimpleNamespace):
         stages = [SpentStage.model_validate(stage) for stage in deepcopy(written)]
         manifest = SimpleNamespace(account=SimpleNamespace(stages=stages), parameters={**told})
         promised = bounds_of(budget.parameters())
-        super().__init__(manifest=manifest, promised=promised, asked=None)
+        super().__init__(manifest=manifest, promised=promised, bounds=promised)
 
     @property
     def stages(self):

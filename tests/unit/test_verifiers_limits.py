@@ -149,7 +149,7 @@ def test_extreme_stages_are_refused_and_do_not_stall():
         [stage("capped_sampling", cap=largest)],
     ):
         spent = SimpleNamespace(account=SimpleNamespace(stages=stages))
-        evidence = SimpleNamespace(manifest=spent, promised=bounds, asked=None)
+        evidence = SimpleNamespace(manifest=spent, bounds=bounds)
         assert not account(evidence)[0]
 
 
@@ -158,7 +158,7 @@ def test_more_stages_than_a_release_has_are_not_added_up():
     for number, taken in ((64, True), (65, False)):
         stages = [stage("approximate", epsilon="1/10", delta="0")] * number
         spent = SimpleNamespace(account=SimpleNamespace(stages=stages))
-        evidence = SimpleNamespace(manifest=spent, promised=bounds, asked=None)
+        evidence = SimpleNamespace(manifest=spent, bounds=bounds)
         if taken:
             assert account(evidence)[0]
         else:

@@ -90,9 +90,38 @@ def test_an_honest_release_passes_and_all_of_it_was_looked_at(log, release):
     assert verify(slogan.read(log), str(release), budget=BUDGET, memory_limit="200MB").ok
 
 
-def test_the_budget_asked_for_is_the_one_that_counts(log, release):
+def test_the_budget_asked_for_counts(log, release):
     asked = PrivacyBudget(exp_epsilon="1.5", delta="0.9")
     assert failed(verify(log, release, budget=asked)) == {"budget", "condition_2"}
+
+
+def test_a_promise_is_not_kept_by_asking_for_less(log, tmp_path):
+    """Whoever reads the manifest trusts what it says, whatever the curator asked for."""
+    strict = PrivacyBudget(exp_epsilon="1.0001", delta="0.0001")
+    promise = sampling_promise(strict)
+    told = manifest(
+        log,
+        budget=strict.parameters(),
+        promise=promise.name,
+        guarantees=promise.guarantees,
+        not_guaranteed=promise.not_guaranteed,
+    )
+    boasting = write(tmp_path / "boasting", told)
+    for asked in (None, BUDGET):
+        found = verify(log, boasting, budget=asked)
+        assert failed(found) == {"condition_2", "condition_3"}
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 3])
+@pytest.mark.parametrize("inverse", [1, 2, 3])
+def test_the_stricter_of_promise_and_question_is_what_counts(sql, tmp_path, ratio, inverse):
+    found = seen(sql, tmp_path)
+    vars(found)["promised"] = Bounds(likelihood=Fraction(2), appearance=Fraction(2))
+    assert found.bounds == found.promised
+    asked = Bounds(likelihood=Fraction(ratio), appearance=Fraction(inverse))
+    vars(found)["asked"] = asked
+    assert found.bounds.likelihood == min(ratio, 2)
+    assert found.bounds.appearance == min(inverse, 2)
 
 
 def test_a_folder_that_is_no_release(log, tmp_path):

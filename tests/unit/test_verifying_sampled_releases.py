@@ -83,9 +83,8 @@ def test_no_pair_may_belong_to_one_user_alone():
 
 
 @pytest.mark.parametrize("broken", [0, 1, 2])
-@pytest.mark.parametrize("asked", [None, Bounds(likelihood=Fraction(5), appearance=Fraction(7))])
-def test_each_condition_is_judged_by_its_own_bound(broken, asked):
-    promised = Bounds(likelihood=Fraction(2), appearance=Fraction(3))
+def test_each_condition_is_judged_by_its_own_bound(broken):
+    bounds = Bounds(likelihood=Fraction(2), appearance=Fraction(3))
     judged = []
 
     def judge(bound):
@@ -93,14 +92,13 @@ def test_each_condition_is_judged_by_its_own_bound(broken, asked):
         return Judgement(users=4, broken=broken, in_integers=1, largest_use=0.25)
 
     compared = SimpleNamespace(users=9, judge=judge)
-    evidence = SimpleNamespace(compared=compared, promised=promised, asked=asked)
+    evidence = SimpleNamespace(compared=compared, bounds=bounds)
     said = (
         "9 users checked, 4 of them with released pairs and 1 decided by integers; "
         f"{broken} exceed the bound; the largest use of the budget is 0.250"
     )
     for check in (sampled._condition_2, sampled._condition_3):
         assert check(evidence) == (broken == 0, said)
-    bounds = asked or promised
     assert judged == [bounds.likelihood, bounds.appearance]
 
 

@@ -44,7 +44,7 @@ def verify(
     Args:
         log: The input log; a path is read with the columns that the manifest names.
         release: The release folder.
-        budget: What the release must obey; its manifest's own budget if not given.
+        budget: What the release must obey, beside its manifest's own budget.
         engine: Who reads the input log: "duckdb", or "spark" or where Spark runs. The comparison is
             DuckDB's.
         memory_limit: What counting may use before it spills to disk, such as "4GB".

@@ -64,6 +64,13 @@ class Bounds:
         """Whether this budget is at least as strict as the other, in ε and in δ."""
         return self.likelihood <= other.likelihood and self.appearance <= other.appearance
 
+    def stricter(self, other: Bounds) -> Bounds:
+        """What obeys both budgets obeys this one, and the reverse."""
+        return Bounds(
+            likelihood=min(self.likelihood, other.likelihood),
+            appearance=min(self.appearance, other.appearance),
+        )
+
 
 def bounds_of(written: Mapping[str, str | None]) -> Bounds:
     """The bounds of a budget as it was written; parsed here anew, not by what made the release."""

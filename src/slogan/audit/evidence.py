@@ -74,6 +74,11 @@ class Evidence:
         except BudgetError as cause:
             raise NotPossibleError(f"the manifest's budget: {cause.problem}") from cause
 
+    @property
+    def bounds(self) -> Bounds:
+        """What the release must obey: its own promise always, and the budget asked for too."""
+        return self.promised if self.asked is None else self.promised.stricter(self.asked)
+
 
 Checks = Mapping[str, Callable[[Evidence], Finding]]
 

@@ -36,11 +36,11 @@ def users_from_log(evidence: Evidence) -> Finding:
 
 
 def _condition_2(evidence: Evidence) -> Finding:
-    return _condition(evidence, (evidence.asked or evidence.promised).likelihood)
+    return _condition(evidence, evidence.bounds.likelihood)
 
 
 def _condition_3(evidence: Evidence) -> Finding:
-    return _condition(evidence, (evidence.asked or evidence.promised).appearance)
+    return _condition(evidence, evidence.bounds.appearance)
 
 
 def _condition(evidence: Evidence, bound: Fraction) -> Finding:

@@ -21,7 +21,7 @@ _MARGIN = Decimal("1e-100")
 def account(evidence: Evidence) -> Finding:
     """Whether the stages of the manifest fit the budget."""
     spent = spent_on(evidence)
-    bounds = evidence.asked or evidence.promised
+    bounds = evidence.bounds
     epsilon, delta = log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
     mu_squared, linear, aside = cost(spent.stages)
     if linear >= epsilon:
