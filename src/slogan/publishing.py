@@ -95,6 +95,9 @@ class Attempt:
             if cause.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 check_replaceable(self.target, force=False)
             raise
+
+    def keep_name(self) -> None:
+        """Have the new name on disk."""
         sync(self.folder)
         sync(self.target.parent)
 
@@ -145,16 +148,17 @@ def publish(
     if os.path.lexists(target):
         check_replaceable(target, force=force)
     attempt, held = _begun(target)
-    filled = False
+    named = False
     try:
         attempt.partial.mkdir()
         fill(attempt.partial)
         attempt.flush()
-        filled = True
         with booked(attempt):
             attempt.swap(force=force)
+            named = True
+            attempt.keep_name()
     except (OSError, LedgerError) as cause:
-        if filled and target.exists() and not attempt.partial.exists():
+        if named:
             raise _too_late(target, cause) from cause
         if isinstance(cause, LedgerError):
             raise

@@ -12,9 +12,13 @@ import slogan
 from slogan.publishing import sha256_of
 
 SERVER = Path(__file__).with_name("run_server.py")
-BUDGETS = {
-    "sanitize": ["--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe"],
-    "synthesize": ["--epsilon", "8", "--delta", "1e-3"],
+EXACT = ("--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe")
+LAPLACE = ("--counts", "laplace", "--laplace-bound", "5", "--laplace-epsilon", "1", "--allow-unaccounted")
+MODES = {
+    "sanitize": ("sanitize", EXACT),
+    "laplace": ("sanitize", (*EXACT, *LAPLACE)),
+    "private": ("sanitize", ("--epsilon", "8", "--delta", "0.1", "--counts", "private")),
+    "synthesize": ("synthesize", ("--epsilon", "8", "--delta", "1e-3")),
 }
 USERS, PAIRS = 240, 6
 KILL = ("signal", int(signal.SIGKILL))
@@ -75,12 +79,13 @@ class Site:
         self.ledger = slogan.Ledger.locate("web-users", folder / "ledgers/web-users.ledger")
         self.ledger.create()
 
-    def run(self, verb, target, *more, recorded=True, **faults):
+    def run(self, mode, target, *more, recorded=True, **faults):
         """One run as the server takes it."""
+        verb, budget = MODES[mode]
         recording = ["--ledger", str(self.ledger.file)] if recorded else []
         return {
             "command": [
-                *(verb, str(self.log), "-o", str(self.releases / target), *BUDGETS[verb]),
+                *(verb, str(self.log), "-o", str(self.releases / target), *budget),
                 *(*recording, *more, "--json"),
             ],
             "folder": str(self.folder),
@@ -113,9 +118,9 @@ class Site:
             if Path(entry.target).name == target
         ]
 
-    def next_run(self, verb, *, recorded):
+    def next_run(self, mode, *, recorded):
         """Another run beside, after which nothing of killed ones is left; its release is taken."""
-        answer = self.perform(self.run(verb, "next", recorded=recorded))[0]
+        answer = self.perform(self.run(mode, "next", recorded=recorded))[0]
         assert answer["code"] == 0, self.say()
         self.check_nothing_left()
         if recorded:

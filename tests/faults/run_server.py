@@ -20,7 +20,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from doomed_runs import BUDGETS, write_log
+from doomed_runs import EXACT, MODES, write_log
 
 import slogan
 from slogan import __main__ as entry
@@ -156,8 +156,9 @@ def ended(pid, reading):
 def warm_up():
     """Import, compile and compute what every run needs, by making a release of each kind."""
     sys.dont_write_bytecode = True
-    budget = slogan.PrivacyBudget(exp_epsilon=BUDGETS["sanitize"][1], delta=BUDGETS["sanitize"][3])
-    larger = slogan.PrivacyBudget(epsilon=BUDGETS["synthesize"][1], delta=BUDGETS["synthesize"][3])
+    budget = slogan.PrivacyBudget(exp_epsilon=EXACT[1], delta=EXACT[3])
+    _, epsilon, _, delta = MODES["synthesize"][1]
+    larger = slogan.PrivacyBudget(epsilon=epsilon, delta=delta)
     with tempfile.TemporaryDirectory() as folder:
         log = write_log(Path(folder) / "clicks.tsv")
         with closing(slogan.sanitize(log, budget, solver="spe")) as release:

@@ -72,6 +72,55 @@ def test_a_disk_that_is_full_at_every_step(site, ladder):
     assert struck > 30
 
 
+def full_while_replacing(site, step, name):
+    """The same of a run that replaces an older release, which stays until the new one is there."""
+    before, known = site.manifest(), site.outcomes("release")
+    answer = site.perform(site.run("sanitize", "release", "--force", at=step, fault=FULL))[0]
+    said, there = site.say(), "rename release" in answer["steps"][:-1]
+    assert answer["steps"][-1] == name
+    if answer["code"] != 0:
+        assert ("is whole" in said) == there
+        assert (site.manifest() != before) == there
+    site.check_releases()
+    site.next_run("sanitize", recorded=False)
+    site.replaced[before] += site.manifest() != before
+    site.check_books()
+    site.check_outcome(answer, "release", before=before, known=known)
+    return answer["code"] != 0
+
+
+def replacing(site):
+    """The steps of a run that replaces a release, and the number of the first that makes it."""
+    steps_of(site)
+    before = site.manifest()
+    answer = site.perform(site.run("sanitize", "release", "--force"))[0]
+    assert answer["code"] == 0, site.say()
+    site.replaced[before] += 1
+    return answer["steps"], answer["steps"].index("mkdir .release.partial-") + 1
+
+
+def test_a_disk_that_is_full_when_a_release_is_replaced(site, ladder):
+    steps, _ = replacing(site)
+    moved, named = steps.index("rename replaced") + 1, steps.index("rename release") + 1
+    struck = [full_while_replacing(site, n, steps[n - 1]) for n in (moved, named, named + 1)]
+
+    ladder.count("faults injected", len(struck))
+    assert all(struck)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_a_disk_that_is_full_at_every_step_of_a_replacement(site, ladder):
+    steps, first = replacing(site)
+    struck = sum(
+        full_while_replacing(site, n, name)
+        for n, name in enumerate(steps[first - 1 :], start=first)
+    )
+
+    ladder.count("faults injected", struck)
+    assert struck > 20
+
+
 @pytest.mark.parametrize("largest", [1_024, 8_192])
 def test_files_that_cannot_grow(site, ladder, largest):
     """The kernel itself refuses to write on, to Python and to DuckDB alike."""

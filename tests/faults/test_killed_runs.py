@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from doomed_runs import KILL, assert_whole
+from doomed_runs import KILL, MODES, assert_whole
 
 import slogan
 
@@ -55,17 +55,17 @@ def strikes(site, verb, *names):
     return [steps.index(name) + 1 for name in names]
 
 
-@every_verb
-def test_a_kill_at_some_steps(site, ladder, verb):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_kill_at_some_steps(site, ladder, mode):
     """While a release is filled, before it is booked, before it has its name, and after."""
     chosen = strikes(
-        *(site, verb, "mkdir .slogan-private-", "open manifest.json"),
+        *(site, mode, "mkdir .slogan-private-", "open manifest.json"),
         *("rename web-users.ledger", "rename release"),
     )
-    chosen = [*chosen, chosen[-1] + 1][2 * (verb == "synthesize") :]
+    chosen = [*chosen, chosen[-1] + 1][2 * (mode != "sanitize") :]
     for step in chosen:
         at = {"at": step, "fault": KILL, "recorded": step == chosen[-1]}
-        assert strike(site, verb, f"release-{step}", **at)["code"] == -signal.SIGKILL
+        assert strike(site, mode, f"release-{step}", **at)["code"] == -signal.SIGKILL
 
     ladder.count("faults injected", len(chosen))
     assert slogan.verify(site.log, site.releases / f"release-{chosen[-1]}").ok
