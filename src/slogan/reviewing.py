@@ -12,6 +12,7 @@ from slogan import words
 from slogan.attacks.attack import Synthetic, attack
 from slogan.attacks.words import table
 from slogan.audit.certificate import verify as verify_release
+from slogan.dp import selection
 from slogan.dp.ledger import Ledger, known
 from slogan.errors import OptionError, VerificationError
 from slogan.evaluation import evaluate as evaluate_release
@@ -138,6 +139,8 @@ def audit(
     /,
     *,
     mode: Literal["sanitize", "synthesize"] = "synthesize",
+    association: str | None = None,
+    taxonomy: Path | None = None,
     trials: int = 2_000,
     budgeting: Budgeting = Budgeting(),
     utility: Utility = Utility(time_limit=10.0),
@@ -157,6 +160,10 @@ def audit(
     ----------
     mode
         What would be run on the log: sanitize, with its --counts, or synthesize.
+    association
+        As for synthesize.
+    taxonomy
+        As for synthesize.
     trials
         How often each attack is tried; more trials see smaller mistakes.
     seed
@@ -166,10 +173,11 @@ def audit(
         found = attack(
             reading.log(log),
             budgeting.budget(),
-            _attacked(mode, counting),
+            _attacked(mode, counting, association, taxonomy),
             objective=utility.build(),
             solver=utility.solver,
             time_limit=utility.time_limit,
+            gap=utility.gap,
             trials=trials,
             seed=seed,
             engine=reading.host(),
@@ -184,12 +192,18 @@ def audit(
         )
 
 
-def _attacked(mode: str, counting: Counting) -> Counts | Synthetic:
+def _attacked(
+    mode: str, counting: Counting, association: str | None, taxonomy: Path | None
+) -> Counts | Synthetic:
     if mode == "sanitize":
+        if association is not None or taxonomy is not None:
+            raise OptionError("--association is for synthesize", hint="leave out --mode sanitize")
         return counting.build()
     if replace(counting, selector=None) != Counting():
         raise OptionError("--counts is for sanitize", hint="add --mode sanitize")
-    return Synthetic(selector=counting.selector) if counting.selector else Synthetic()
+    return Synthetic(
+        selector=counting.selector or selection.DEFAULT, association=association, taxonomy=taxonomy
+    )
 
 
 def _log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:

@@ -13,7 +13,15 @@ from slogan.publishing import sha256_of
 
 SERVER = Path(__file__).with_name("run_server.py")
 EXACT = ("--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe")
-LAPLACE = ("--counts", "laplace", "--laplace-bound", "5", "--laplace-epsilon", "1", "--allow-unaccounted")
+LAPLACE = (
+    "--counts",
+    "laplace",
+    "--laplace-bound",
+    "5",
+    "--laplace-epsilon",
+    "1",
+    "--allow-unaccounted",
+)
 MODES = {
     "sanitize": ("sanitize", EXACT),
     "laplace": ("sanitize", (*EXACT, *LAPLACE)),

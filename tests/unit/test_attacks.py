@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slogan
-from slogan.attacks import capped, confidence, sampled
+from slogan.attacks import confidence, sampled
 from slogan.attacks.canaries import planted
 from slogan.attacks.confidence import Claim, shown_at_least, told_apart
-from slogan.dp import sums
-from slogan.dp.capped_sampling import FULL, capped_sample
+from slogan.dp import association, capped_sampling, counts, coverage, sums
 from slogan.dp.selection import pooled
+from slogan.engines.duckdb import DuckDBEngine
 from slogan.histogram import PairHistogram
 from slogan.planning import Planning
 
@@ -26,6 +26,7 @@ CONDITIONAL = slogan.PrivacyBudget(exp_epsilon="2", delta="0.5")
 END_TO_END = slogan.PrivacyBudget(epsilon="4", delta="0.1")
 MODES = {
     "exact": (slogan.Exact(), CONDITIONAL),
+    "laplace": (slogan.Laplace(bound="5", epsilon="1"), CONDITIONAL),
     "private": (slogan.Private(), END_TO_END),
     "synthetic": (slogan.Synthetic(), END_TO_END),
 }
@@ -77,11 +78,38 @@ def test_an_honest_mode_passes(log, mode):
     assert caught(found) == set()
 
 
-def test_the_heuristic_mode_passes_given_its_counts(log):
-    kind = slogan.Laplace(bound="5", epsilon="1")
-    found = slogan.attack(log, CONDITIONAL, kind, trials=300, seed=1)
+def test_a_large_delta_beside_a_small_epsilon_is_no_false_alarm(log):
+    """A pair of one user alone may be selected with probability δ, however small ε is."""
+    budget = slogan.PrivacyBudget(epsilon="0.1", delta="0.5")
+    found = slogan.attack(log, budget, slogan.Synthetic(), trials=1_000, seed=1)
 
+    own = [a.found for a in found.attacks if a.target == "selection"]
+    assert max(a.delta for a in own) > 0.1
     assert found.ok
+
+
+@pytest.mark.parametrize("association", [None, "spectral", "independent"])
+def test_every_stage_of_the_steward_is_attacked(log, association):
+    kind = slogan.Synthetic(association=association)
+    found = slogan.attack(log, END_TO_END, kind, trials=100, seed=1)
+
+    stages = ["counts", "sizes", "coverage", "association"][: 3 if association else None]
+    stages += ["association"] * (association == "spectral")
+    assert [a.target for a in found.attacks if a.target.startswith("sums")] == [
+        f"sums for {name}" for name in stages
+    ]
+
+
+def test_the_solver_is_told_what_the_steward_would_tell_it(log):
+    told, real = [], Planning.exact
+
+    def planned(self, hist):
+        told.append((self.solver, self.effort.time_limit, self.effort.gap))
+        return real(self, hist)
+
+    with patch.object(Planning, "exact", planned):
+        attacked(log, "exact", 100, time_limit=3, gap=0.5, solver="relaxed")
+    assert set(told) == {("relaxed", 3, 0.5)}
 
 
 def test_exact_counts_are_shown_to_tell_users_apart(log):
@@ -101,14 +129,16 @@ def test_exact_counts_are_shown_to_tell_users_apart(log):
 # --- broken mechanisms ---
 
 
-def test_twice_the_budget_is_caught_in_the_counts_of_real_users(log):
+@pytest.mark.parametrize("mode", ["exact", "laplace"])
+def test_twice_the_budget_is_caught_in_the_counts_of_real_users(log, mode):
     twice = slogan.PrivacyBudget(exp_epsilon="4", delta="0.75")
-    real = Planning.exact
+    real = getattr(Planning, mode)
 
-    with patch.object(
-        Planning, "exact", lambda self, hist: real(replace(self, budget=twice), hist)
-    ):
-        assert "who is shown" in caught(attacked(log, "exact"))
+    def generous(self, *given):
+        return real(replace(self, budget=twice), *given)
+
+    with patch.object(Planning, mode, generous):
+        assert "who is shown" in caught(attacked(log, mode))
 
 
 @pytest.mark.parametrize("mode", ["private", "synthetic"])
@@ -119,18 +149,48 @@ def test_half_the_noise_is_caught(log, mode):
         return real(n, rng, variance=variance / 4, grid=grid)
 
     with patch.object(sums, "floored_gaussian", weaker):
-        assert "noisy counts" in caught(attacked(log, mode))
+        broken = caught(attacked(log, mode))
+    assert {"noisy counts", "sums for counts", "sums for sizes"} <= broken
+    assert mode == "private" or {"sums for coverage", "sums for association"} <= broken
 
 
-def test_unique_pairs_that_are_kept_are_caught(log):
-    """The canary's own pair is released as well, and only it can be the author."""
+@pytest.mark.parametrize(
+    ("stage", "what", "broken"),
+    [
+        (counts, "roots", lambda square: 2 * sums.roots(square)),
+        (coverage, "quotients", lambda above, below, bits: above << bits),
+        (association, "roots", lambda square: np.full_like(square, 1 << 20)),
+    ],
+)
+def test_users_who_are_not_clipped_are_caught(log, stage, what, broken):
+    with patch.object(stage, what, broken):
+        name = stage.__name__.rpartition(".")[2]
+        assert f"sums for {name}" in caught(attacked(log, "synthetic"))
+
+
+@pytest.mark.parametrize("mode", ["exact", "laplace"])
+def test_unique_pairs_that_are_kept_are_caught(tmp_path, mode):
+    """By the engine, which is who should drop them."""
+    rows = [f"{u}\tshared\ta.com\t1\n" for u in range(9)] + ["3\talone\tb.com\t2\n"]
+    log = tmp_path / "log.tsv"
+    log.write_text("user\tquery\turl\tcount\n" + "".join(rows))
+    real = DuckDBEngine.count
+
+    assert caught(attacked(log, mode, 100)) == set()
+    with patch.object(
+        DuckDBEngine, "count", lambda self, log, **_: real(self, log, unique_pairs=True)
+    ):
+        assert "pairs that may be released" in caught(attacked(log, mode, 100))
+
+
+def test_a_user_who_is_always_shown_is_caught(log):
     real = sampled.sample_users
 
-    def with_a_unique_pair(hist, plan, rng):
+    def with_one_more(hist, plan, rng):
         drawn = real(hist, plan, rng)
         return replace(drawn, user=np.append(drawn.user, hist.users - 1))
 
-    with patch.object(sampled, "sample_users", with_a_unique_pair):
+    with patch.object(sampled, "sample_users", with_one_more):
         assert "who is shown" in caught(attacked(log, "exact"))
 
 
@@ -173,25 +233,25 @@ def test_noise_redrawn_on_a_retry_is_caught(log):
 
 
 def test_floating_point_noise_is_caught(log):
-    """With twelve significant bits its last ones are zeros, so those of the sum show through."""
+    """In half precision its last bits are zeros, so those of the sum show through."""
     real = sums.floored_gaussian
 
-    def coarse(n, rng, *, variance, grid):
-        noise = real(n, rng, variance=variance, grid=grid)
-        unit = 2 ** np.maximum(np.frexp(noise.astype(float))[1] - 12, 0)
-        return (noise // unit * unit).astype(np.int64)
+    def half(n, rng, *, variance, grid):
+        noise = real(n, rng, variance=variance, grid=grid) * float(grid)
+        return (noise.astype(np.float16).astype(float) / float(grid)).astype(np.int64)
 
-    with patch.object(sums, "floored_gaussian", coarse):
+    with patch.object(sums, "floored_gaussian", half):
         broken = {a.canary for a in attacked(log, "synthetic").attacks if not a.ok}
     assert "last bits of its clicks" in broken
 
 
 def test_a_missing_cap_is_caught(log):
-    def uncapped(hist, pairs, weight, *, cap, rng):
-        rates = cap * int(weight[0]) * int(hist.count[0]) / FULL
-        return capped_sample(hist, pairs, weight, cap=min(rates, 3), rng=rng)
+    """Whoever clicks more is drawn more often, where everybody should have Poisson(B) points."""
+    real = capped_sampling.poisson
 
-    with patch.object(capped, "capped_sample", uncapped):
+    with patch.object(
+        capped_sampling, "poisson", lambda n, rng, *, rate: real(n, rng, rate=3 * rate)
+    ):
         assert "drawn rows" in caught(attacked(log, "private"))
 
 
@@ -253,6 +313,17 @@ def test_shown_in_every_run_proves_almost_everything():
     assert found.epsilon > 4
 
 
+@given(hits=st.integers(0, 99), delta=st.floats(0, 0.99))
+def test_a_granted_delta_lowers_epsilon_and_nothing_else(hits, delta):
+    """P(not shown) is 1 without the user, so 1 ≤ e^ε·(1 − p) + δ."""
+    plain = shown_at_least(hits, 100, 0.001)
+    granted = shown_at_least(hits, 100, 0.001, delta=delta)
+
+    assert granted.delta == plain.delta
+    least = (1 - delta) / (1 - plain.delta)
+    assert math.isclose(granted.epsilon, max(0.0, math.log(least)), rel_tol=1e-9, abs_tol=1e-12)
+
+
 # --- canaries ---
 
 
@@ -273,6 +344,22 @@ def test_canaries_share_nothing_with_the_log(log):
     for joiner in garden.joiners:
         assert (garden.hist.holders[joiner.with_user] == joiner.holders + 1).all()
         assert (garden.hist.holders[joiner.without] == joiner.holders).all()
+
+
+def test_canaries_do_not_fill_the_memory():
+    """At a tiny budget a group takes millions of users, and is left out."""
+    hist = PairHistogram.of_rows(
+        user=np.array([0, 1]),
+        pair=np.array([0, 0]),
+        count=np.array([1, 2]),
+        users=2,
+        query=np.array([0]),
+    )
+    garden = planted(hist, trials=2_000, weight=1e8)
+
+    assert len(garden.hist.user) < 2_000_000
+    assert len(garden.loners) == 3
+    assert garden.joiners == ()
 
 
 # --- the verb ---
@@ -298,23 +385,16 @@ def test_the_verb_prints_found_beside_claimed(log):
         "selection",
         "noisy counts",
         "released counts",
+        *(f"sums for {name}" for name in ("counts", "sizes", "coverage", "association")),
     }
 
 
-def test_the_verb_tells_a_person_that_it_is_no_proof(log):
-    done = audit(
-        log,
-        "--mode",
-        "sanitize",
-        "--exp-epsilon",
-        "2",
-        "--delta",
-        "0.5",
-        "--trials",
-        "200",
-        "--time-limit",
-        "2",
-    )
+@pytest.mark.parametrize(
+    "counts", [(), ("--counts", "laplace", "--laplace-bound", "5", "--laplace-epsilon", "1")]
+)
+def test_the_verb_tells_a_person_that_it_is_no_proof(log, counts):
+    given = "--mode sanitize --exp-epsilon 2 --delta 0.5 --trials 200 --time-limit 2"
+    done = audit(log, *given.split(), *counts)
 
     assert done.returncode == 0
     assert "not a proof" in done.stderr
@@ -322,7 +402,14 @@ def test_the_verb_tells_a_person_that_it_is_no_proof(log):
 
 
 @pytest.mark.parametrize(
-    "given", [("--trials", "3"), ("--counts", "private"), ("--engine", "abacus")]
+    "given",
+    [
+        ("--trials", "3"),
+        ("--counts", "private"),
+        ("--engine", "abacus"),
+        ("--association", "taxonomy"),
+        ("--mode", "sanitize", "--association", "domains"),
+    ],
 )
 def test_wrong_usage_is_refused(log, given):
     done = audit(log, "--epsilon", "2", "--delta", "0.01", *given)

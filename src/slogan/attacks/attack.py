@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from slogan import engines
 from slogan.arrays import Ints
-from slogan.attacks.canaries import planted
+from slogan.attacks.canaries import Planted, planted
 from slogan.attacks.capped import on_capped_sampling
 from slogan.attacks.confidence import Claim
 from slogan.attacks.findings import Attack, Findings
+from slogan.attacks.neighbours import on_neighbours
 from slogan.attacks.released import on_joiners, on_loners
-from slogan.attacks.sampled import on_sampling
+from slogan.attacks.sampled import on_sampling, on_unique_pairs
 from slogan.attacks.sums import on_counts
 from slogan.capped import sampling_weights
 from slogan.dp import selection
 from slogan.dp.capped_sampling import capped_sample
-from slogan.dp.private_histogram import divide, private_histogram
+from slogan.dp.grouping import Grouping
+from slogan.dp.kinds import Kinds, Urls
+from slogan.dp.mechanisms import Gaussian
+from slogan.dp.private_histogram import Division, divide, private_histogram
 from slogan.dp.reach import weight_needed
-from slogan.dp.statistics import measure, spread
+from slogan.dp.statistics import Spending, measure, spread
 from slogan.engines import Spark
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
@@ -43,6 +50,8 @@ class Synthetic:
     """Synthetic users, as `synthesize` makes them."""
 
     selector: str = selection.DEFAULT
+    association: str | None = None
+    taxonomy: str | Path | None = None
     name: str = "synthetic"
 
 
@@ -54,6 +63,7 @@ def attack(
     objective: Objective | None = None,
     solver: str = "auto",
     time_limit: float = 10.0,
+    gap: float = 1e-4,
     trials: int = 2_000,
     seed: int | None = None,
     engine: str | Spark = "duckdb",
@@ -72,6 +82,7 @@ def attack(
         objective: What utility means; the output size if not given.
         solver: A file of `solvers/`, or "auto".
         time_limit: Seconds the solver may take for each problem.
+        gap: When the solver may stop, relatively to the proven bound.
         trials: How often each attack is tried.
         seed: The same seed gives the same findings.
         engine: A file of `engines/`, or where Spark runs; a Spark DataFrame is counted by Spark.
@@ -82,21 +93,19 @@ def attack(
         raise OptionError(f"{trials} trials show nothing", hint="give at least 100")
     asked, stages, start = mode or Synthetic(), Stages(watcher), time.perf_counter()
     source = log if isinstance(log, SearchLog) else engines.described(log, engine)
-    host = engines.start(engine, source, memory_limit=memory_limit)
-    try:
-        with stages.stage("count"):
-            hist = host.count(source, unique_pairs=True).hist
-    finally:
-        host.close()
-    rng = randomness(seed)
+    attacked = _Attacked(budget, objective or OutputSize(), trials, randomness(seed), stages)
+    found: list[Attack] = []
     if isinstance(asked, Exact | Laplace):
-        effort = Effort(time_limit=time_limit)
-        planning = Planning(objective or OutputSize(), budget, solver, effort, stages)
-        found = _on_sampled(hist, planning, asked, trials, rng, stages)
-    elif isinstance(asked, Private):
-        found = _on_private(hist, budget, asked, objective or OutputSize(), trials, rng, stages)
-    else:
-        found = _on_synthetic(hist, budget, asked, objective or OutputSize(), trials, rng, stages)
+        with _counted(engine, source, memory_limit, stages, unique_pairs=False) as counted:
+            found.append(on_unique_pairs(counted.hist, attacked.claim))
+    with _counted(engine, source, memory_limit, stages, unique_pairs=True) as counted:
+        if isinstance(asked, Exact | Laplace):
+            effort = Effort(time_limit=time_limit, gap=gap)
+            found += attacked.sampled(counted.hist, asked, solver, effort)
+        elif isinstance(asked, Private):
+            found += attacked.private(counted.hist, asked)
+        else:
+            found += attacked.synthetic(counted.hist, asked, counted.urls)
     return Findings(
         mode=asked.name,
         epsilon=budget.epsilon_value,
@@ -106,79 +115,137 @@ def attack(
     )
 
 
-def _claim(budget: PrivacyBudget) -> Claim:
-    return Claim(epsilon=budget.epsilon_value, delta=budget.delta_value)
+@dataclass(frozen=True)
+class _Counted:
+    """A log that was counted, and the urls of its pairs."""
+
+    hist: PairHistogram
+    urls: Urls
 
 
-def _on_sampled(
-    hist: PairHistogram,
-    planning: Planning,
-    mode: Exact | Laplace,
-    trials: int,
-    rng: Randomness,
+@contextmanager
+def _counted(
+    engine: str | Spark,
+    source: SearchLog,
+    memory_limit: str | None,
     stages: Stages,
-) -> list[Attack]:
-    def plans(log: PairHistogram) -> Planned:
-        if isinstance(mode, Laplace):
-            return planning.laplace(log, mode, rng)
-        return planning.exact(log)
+    *,
+    unique_pairs: bool,
+) -> Generator[_Counted]:
+    host = engines.start(engine, source, memory_limit=memory_limit)
+    try:
+        with stages.stage("count"):
+            hist = host.count(source, unique_pairs=unique_pairs).hist
+        yield _Counted(hist, host.urls)
+    finally:
+        host.close()
 
-    claim = _claim(planning.budget)
-    return on_sampling(hist, plans, claim, trials=trials, rng=rng, stages=stages)
 
+@dataclass(frozen=True)
+class _Attacked:
+    """What is attacked, and how often."""
 
-def _on_private(
-    hist: PairHistogram,
-    budget: PrivacyBudget,
-    mode: Private,
-    objective: Objective,
-    trials: int,
-    rng: Randomness,
-    stages: Stages,
-) -> list[Attack]:
-    division = divide(budget, mode.sampling_share)
-    cap = exact(division.sampling.cap)
-    garden = planted(hist, trials=trials, weight=weight_needed(division.selection))
-    with stages.stage("selection"):
-        selected = selection.load(mode.selector)(garden.hist, division.selection, rng)
-    with stages.stage("counts"):
-        known = private_histogram(garden.hist, selected, division, rng)
-    with stages.stage("sample"):
-        weight = sampling_weights(known, objective, garden.hist.query[known.pairs], cap)
-        output = capped_sample(garden.hist, known.pairs, weight, cap=cap, rng=rng)
-    aside = Claim(epsilon=budget.epsilon_value, delta=float(division.selection.delta))
-    with stages.stage("attack"):
+    budget: PrivacyBudget
+    objective: Objective
+    trials: int
+    rng: Randomness
+    stages: Stages
+
+    @property
+    def claim(self) -> Claim:
+        """Of the whole release."""
+        return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
+
+    def sampled(
+        self, hist: PairHistogram, mode: Exact | Laplace, solver: str, effort: Effort
+    ) -> list[Attack]:
+        """Real rows, drawn given their counts."""
+        planning = Planning(self.objective, self.budget, solver, effort, self.stages)
+
+        def plans(log: PairHistogram) -> Planned:
+            if isinstance(mode, Laplace):
+                return planning.laplace(log, mode, self.rng)
+            return planning.exact(log)
+
+        return on_sampling(
+            hist, plans, self.claim, trials=self.trials, rng=self.rng, stages=self.stages
+        )
+
+    def private(self, hist: PairHistogram, mode: Private) -> list[Attack]:
+        """Real rows, private end to end."""
+        division, rng, stage = divide(self.budget, mode.sampling_share), self.rng, self.stages.stage
+        cap = exact(division.sampling.cap)
+        garden = planted(hist, trials=self.trials, weight=weight_needed(division.selection))
+        with stage("selection"):
+            selected = selection.load(mode.selector)(garden.hist, division.selection, rng)
+        with stage("counts"):
+            known = private_histogram(garden.hist, selected, division, rng)
+        with stage("sample"):
+            weight = sampling_weights(known, self.objective, garden.hist.query[known.pairs], cap)
+            output = capped_sample(garden.hist, known.pairs, weight, cap=cap, rng=rng)
+        measured = {"counts": known.counts.stage, "sizes": known.sizes.stage}
+        with stage("attack"):
+            return [
+                *self._on_measured(garden, known.pairs, division, measured, None),
+                on_capped_sampling(cap, 10 * self.trials, rng),
+                *on_joiners(garden, _clicks(output, garden.hist.pairs), self.claim),
+            ]
+
+    def synthetic(self, hist: PairHistogram, mode: Synthetic, urls: Urls) -> list[Attack]:
+        """Synthetic users."""
+        kinds, rng, stages = Kinds.asked(mode.association, mode.taxonomy), self.rng, self.stages
+        spending = spread(self.budget, association=kinds.looks)
+        garden = planted(hist, trials=self.trials, weight=weight_needed(spending.selection))
+        with stages.stage("selection"):
+            selected = selection.load(mode.selector)(garden.hist, spending.selection, rng)
+        group = kinds.grouping(_with_planted(urls, hist.pairs))
+        known = measure(garden.hist, selected, spending, group, rng=rng, stages=stages)
+        with stages.stage("synthesis"):
+            query = garden.hist.query[known.pairs]
+            output = synthetic_output(known, self.objective, query, rng)
+        measured = {
+            "counts": known.counts.stage,
+            "sizes": known.sizes.stage,
+            "coverage": known.coverage.stage,
+        }
+        grouping = None
+        if known.association is not None:
+            measured["association"] = known.association.stage
+            grouping = known.association.grouping
+        with stages.stage("attack"):
+            return [
+                *self._on_measured(garden, known.pairs, spending, measured, grouping),
+                *on_joiners(garden, _clicks(output, garden.hist.pairs), self.claim),
+            ]
+
+    def _on_measured(
+        self,
+        garden: Planted,
+        pairs: Ints,
+        spent: Division | Spending,
+        measured: Mapping[str, Gaussian],
+        grouping: Grouping | None,
+    ) -> list[Attack]:
+        """Attacks on what both private modes do: select pairs, and add up what users hold."""
+        aside = Claim(epsilon=self.budget.epsilon_value, delta=float(spent.selection.delta))
+        noise = {name: (stage, spent.parts[name]) for name, stage in measured.items()}
         return [
-            *on_loners(garden, known.pairs, aside),
-            *on_counts(division.parts["counts"], 10 * trials, rng),
-            on_capped_sampling(cap, 10 * trials, rng),
-            *on_joiners(garden, _clicks(output, garden.hist.pairs), _claim(budget)),
+            *on_loners(garden, pairs, aside),
+            *on_counts(spent.parts["counts"], 10 * self.trials, self.rng),
+            *on_neighbours(
+                garden.hist, pairs, noise, grouping, trials=10 * self.trials, rng=self.rng
+            ),
         ]
 
 
-def _on_synthetic(
-    hist: PairHistogram,
-    budget: PrivacyBudget,
-    mode: Synthetic,
-    objective: Objective,
-    trials: int,
-    rng: Randomness,
-    stages: Stages,
-) -> list[Attack]:
-    spending = spread(budget, association=False)
-    garden = planted(hist, trials=trials, weight=weight_needed(spending.selection))
-    with stages.stage("selection"):
-        selected = selection.load(mode.selector)(garden.hist, spending.selection, rng)
-    known = measure(garden.hist, selected, spending, None, rng=rng, stages=stages)
-    with stages.stage("synthesis"):
-        output = synthetic_output(known, objective, garden.hist.query[known.pairs], rng)
-    aside = Claim(epsilon=budget.epsilon_value, delta=float(spending.selection.delta))
-    with stages.stage("attack"):
-        return [
-            *on_loners(garden, known.pairs, aside),
-            *on_counts(spending.parts["counts"], 10 * trials, rng),
-            *on_joiners(garden, _clicks(output, garden.hist.pairs), _claim(budget)),
-        ]
+def _with_planted(urls: Urls, pairs: int) -> Urls:
+    """The urls of a log's pairs; all that were planted are of one site."""
+
+    def known(asked: Ints) -> list[str]:
+        own = asked[asked < pairs]
+        return [*urls(own), *["planted.example"] * (len(asked) - len(own))]
+
+    return known
 
 
 def _clicks(output: Output, pairs: int) -> Ints:

@@ -17,6 +17,7 @@ from slogan.histogram import PairHistogram
 _ALONE = (1, 10, 100)
 _CLICKS = 1_000
 _MOST_ROWS = 1_500_000
+_FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,29 +88,26 @@ def planted(hist: PairHistogram, *, trials: int, weight: float) -> Planted:
 
     Args:
         hist: The log.
-        trials: Groups of each kind; fewer where that would be millions of rows.
+        trials: Groups of each kind; fewer where that would be millions of rows, and none where
+            hardly any would be left.
         weight: About the weight at which a pair is released, where one user more tells most.
     """
     garden = _Garden(hist)
     loners: list[Loner] = []
     for held in _ALONE:
-        pairs = garden.pairs(_groups(trials, held), held)
+        pairs = garden.pairs(min(trials, _MOST_ROWS // held), held)
         garden.users(pairs, 1, 1)
         loners.append(Loner(pairs=pairs))
     joiners: list[Joiner] = []
     for share in (0.6, 0.9):
         for name, held, clicks in (("duplicate of others", 3, 1), ("dominates a pair", 1, _CLICKS)):
             holders = math.ceil(share * weight * math.sqrt(held))
-            with_user, without = (
-                garden.pairs(_groups(trials, 2 * held * (holders + 1)), held) for _ in range(2)
-            )
+            groups = min(trials, _MOST_ROWS // (2 * held * (holders + 1)))
+            if groups < _FEWEST:
+                continue
+            with_user, without = (garden.pairs(groups, held) for _ in range(2))
             for pairs in (with_user, without):
                 garden.users(pairs, holders, 1)
             garden.users(with_user, 1, clicks)
             joiners.append(Joiner(name=name, holders=holders, with_user=with_user, without=without))
     return Planted(hist=garden.grown(), loners=tuple(loners), joiners=tuple(joiners))
-
-
-def _groups(trials: int, rows: int) -> int:
-    """Halved into even and odd, so at least two."""
-    return max(2, min(trials, _MOST_ROWS // rows))

@@ -69,10 +69,18 @@ def told_apart(with_user: Ints, without: Ints, claim: Claim, alpha: float) -> Fo
     )
 
 
-def shown_at_least(hits: int, trials: int, alpha: float) -> Found:
-    """What it proves that something impossible without a user happened in so many runs with it."""
+def shown_at_least(hits: int, trials: int, alpha: float, *, delta: float = 0.0) -> Found:
+    """What it proves that something impossible without a user happened in so many runs with it.
+
+    Args:
+        hits: How often it happened.
+        trials: Of so many runs.
+        alpha: The chance that a bound is too high although the claim holds.
+        delta: Which δ is granted beside ε; 0 where, as in Theorem 1, the two do not add up.
+    """
     rate = float(at_least(np.array([hits]), trials, alpha)[0])
-    return Found(epsilon=-float(np.log1p(-rate)), delta=rate)
+    # that it does not happen: certain without the user, and 1 − rate at most with it
+    return Found(epsilon=max(0.0, float(np.log1p(-delta) - np.log1p(-rate))), delta=rate)
 
 
 class _Bounds(NamedTuple):

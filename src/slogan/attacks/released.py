@@ -26,7 +26,7 @@ def on_loners(planted: Planted, chosen: Ints, claim: Claim) -> list[Attack]:
                 target="selection",
                 canary=loner.name,
                 trials=len(loner.pairs),
-                found=shown_at_least(hits, len(loner.pairs), ALPHA),
+                found=shown_at_least(hits, len(loner.pairs), ALPHA, delta=claim.delta),
                 claim=claim,
             )
         )

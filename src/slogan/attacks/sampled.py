@@ -72,6 +72,21 @@ def on_sampling(
     return found
 
 
+def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
+    """Whether a pair of a single user is left in the log as `sanitize` counts it.
+
+    Nobody but that user can be its author, so a click of it shows the user for certain.
+    """
+    kept = int((counted.holders == 1).sum())
+    return Attack(
+        target="pairs that may be released",
+        canary="whoever has a pair alone",
+        trials=counted.pairs,
+        found=Found(epsilon=float("inf"), delta=1.0) if kept else Found(epsilon=0.0, delta=0.0),
+        claim=claim,
+    )
+
+
 def _joined(hist: PairHistogram) -> PairHistogram:
     """The log and three canaries, whose numbers come last."""
     held = np.bincount(hist.user, minlength=hist.users)

@@ -11,6 +11,7 @@ from slogan.attacks.confidence import Claim, told_apart
 from slogan.attacks.findings import ALPHA, Attack
 from slogan.dp.accounting import Account
 from slogan.dp.counts import noisy_counts
+from slogan.dp.mechanisms import Gaussian
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
@@ -33,9 +34,7 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
     )
     noisy = noisy_counts(hist, np.arange(4 * trials), mu_squared=mu_squared, rng=rng)
     with_user, without = noisy.steps[0 : 2 * trials : 2], noisy.steps[2 * trials :: 2]
-    account = Account((noisy.stage,))
-    delta = account.delta(0) * _VISIBLE
-    claim = Claim(epsilon=float(account.epsilon(delta)), delta=float(delta))
+    claim = visible(mu_squared)
     seen = {
         "its clicks": (with_user, without),
         "last bits of its clicks": (_last_bit(with_user), _last_bit(without)),
@@ -50,6 +49,13 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
         )
         for canary, scores in seen.items()
     ]
+
+
+def visible(mu_squared: Fraction) -> Claim:
+    """What noisy sums that spend so much may show, at a δ that can be seen."""
+    account = Account((Gaussian(name="claimed", norm_squared=1, variance=1 / mu_squared),))
+    delta = account.delta(0) * _VISIBLE
+    return Claim(epsilon=float(account.epsilon(delta)), delta=float(delta))
 
 
 def _last_bit(steps: Ints) -> Ints:
