@@ -10,7 +10,7 @@ import os
 import random
 import stat
 import traceback
-from contextlib import closing, suppress
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -62,36 +62,48 @@ def marked(data):
     return [mark for mark in MARKS if mark.encode() in text.lower()]
 
 
-# Every verb that reads a log, as it should be and as it should not.
+# Every verb that reads a log, as it should be and as it should not, with its exit code.
 RUNS = {
-    "inspect": "inspect small.tsv",
-    "inspect no column": "inspect small.tsv --user nobody",
-    "inspect no header": "inspect bare.tsv",
-    "inspect bad rows": "inspect bad.tsv",
-    "inspect bad json": "inspect bad.jsonl",
-    "inspect bad csv": "inspect bad.csv",
-    "inspect bad utf-8": "inspect latin.tsv",
-    "inspect bad parquet": "inspect bad.parquet",
-    "inspect wrong format": "inspect small.tsv --format jsonl",
-    "inspect wrong limit": "inspect small.tsv --memory-limit much",
-    "sanitize": f"sanitize small.tsv -o r1 {' '.join(EXACT)}",
-    "sanitize json": f"sanitize small.tsv -o r2 --json {' '.join(EXACT)}",
-    "sanitize laplace": f"sanitize small.tsv -o r3 {LAPLACE} {' '.join(EXACT)}",
-    "sanitize private": "sanitize many.tsv -o r4 --counts private --epsilon 4 --delta .5",
-    "sanitize nothing": "sanitize alone.tsv -o r5 --epsilon .1 --delta .01",
-    "sanitize too strict": "sanitize small.tsv -o r6 --epsilon .001 --delta .001 --solver exact",
-    "sanitize too large": f"sanitize small.tsv -o r7 {TOO_LARGE} {' '.join(EXACT)}",
-    "sanitize no place": f"sanitize small.tsv -o small.tsv {' '.join(EXACT)}",
-    "synthesize": f"synthesize many.tsv -o r8 {' '.join(LARGE)}",
-    "synthesize too few": "synthesize small.tsv -o r9 --epsilon .1 --delta 1e-9",
-    "synthesize no taxonomy": f"synthesize many.tsv -o r10 --taxonomy small.tsv {' '.join(LARGE)}",
-    "verify": "verify small.tsv release",
-    "verify another": "verify many.tsv release",
-    "verify bad": "verify bad.tsv release",
-    "evaluate": "evaluate small.tsv release --samples 1",
-    "evaluate another": "evaluate bad.tsv release",
-    "audit": "audit small.tsv --mode sanitize --trials 20 --seed 1 " + " ".join(EXACT),
-    "frontier": "frontier small.tsv -o f --epsilon 0.7 --delta 0.5 --solver exact --time-limit 2",
+    "inspect": (0, "inspect small.tsv"),
+    "inspect no column": (2, "inspect small.tsv --user nobody"),
+    "inspect no header": (2, "inspect bare.tsv"),
+    "inspect bad rows": (2, "inspect bad.tsv"),
+    "inspect bad json": (2, "inspect bad.jsonl"),
+    "inspect bad csv": (2, "inspect bad.csv"),
+    "inspect bad utf-8": (2, "inspect latin.tsv"),
+    "inspect bad parquet": (2, "inspect bad.parquet"),
+    "inspect wrong format": (2, "inspect small.tsv --format jsonl"),
+    "inspect wrong limit": (2, "inspect small.tsv --memory-limit much"),
+    "sanitize": (0, f"sanitize small.tsv -o r1 {' '.join(EXACT)}"),
+    "sanitize json": (0, f"sanitize small.tsv -o r2 --json {' '.join(EXACT)}"),
+    "sanitize laplace": (0, f"sanitize small.tsv -o r3 {LAPLACE} {' '.join(EXACT)}"),
+    "sanitize private": (0, "sanitize many.tsv -o r4 --counts private --epsilon 4 --delta .5"),
+    "sanitize nothing": (3, "sanitize alone.tsv -o r5 --epsilon .1 --delta .01"),
+    "sanitize too strict": (
+        3,
+        "sanitize small.tsv -o r6 --epsilon .001 --delta .001 --solver exact",
+    ),
+    "sanitize too large": (2, f"sanitize small.tsv -o r7 {TOO_LARGE} {' '.join(EXACT)}"),
+    "sanitize no place": (2, f"sanitize small.tsv -o small.tsv {' '.join(EXACT)}"),
+    "synthesize": (0, f"synthesize many.tsv -o r8 {' '.join(LARGE)}"),
+    "synthesize too few": (3, "synthesize small.tsv -o r9 --epsilon .1 --delta 1e-9"),
+    "synthesize no taxonomy": (
+        2,
+        f"synthesize many.tsv -o r10 --taxonomy small.tsv {' '.join(LARGE)}",
+    ),
+    "verify": (0, "verify small.tsv release"),
+    "verify another": (4, "verify many.tsv release"),
+    "verify bad": (2, "verify bad.tsv release"),
+    "evaluate": (0, "evaluate small.tsv release --samples 1"),
+    "evaluate another": (2, "evaluate bad.tsv release"),
+    "audit": (0, f"audit small.tsv --mode sanitize --trials 100 {' '.join(EXACT)}"),
+    "audit synthetic": (0, f"audit many.tsv --trials 100 {' '.join(LARGE)}"),
+    "audit too little": (2, f"audit small.tsv --trials 20 {' '.join(LARGE)}"),
+    "frontier": (0, "frontier small.tsv -o f1 --exp-epsilons 2 --deltas 0.5 --solver exact"),
+    "frontier synthetic": (
+        0,
+        "frontier many.tsv -o f2 --mode synthesize --epsilons 8 --deltas 1e-3",
+    ),
 }
 
 
@@ -116,12 +128,14 @@ def place(tmp_path_factory):
 @pytest.mark.parametrize("name", RUNS)
 def test_no_verb_says_a_text_of_the_log(place, monkeypatch, capfd, name):
     monkeypatch.chdir(place)
-    monkeypatch.setattr(command, "app", SimpleNamespace(meta=lambda: app.meta(RUNS[name].split())))
-    with suppress(SystemExit):
+    code, words = RUNS[name]
+    monkeypatch.setattr(command, "app", SimpleNamespace(meta=lambda: app.meta(words.split())))
+    with pytest.raises(SystemExit) as left:
         command.main()
     said = capfd.readouterr()
 
     assert said.out or said.err
+    assert (left.value.code or 0) == code
     assert marked(said.out + said.err) == []
     assert "internal error" not in said.err, said.err
 

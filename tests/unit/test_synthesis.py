@@ -160,7 +160,7 @@ def test_a_taxonomy_names_hosts_or_their_parents(tmp_path):
     assert found.categories == 2
 
 
-@pytest.mark.parametrize("text", ["", "a.com news\n", "a.com\t\n", "\tnews\n"])
+@pytest.mark.parametrize("text", ["", "a.com news\n", "a.com\t\n", "\tnews\n", "u\tq\ta.com\t1\n"])
 def test_a_taxonomy_that_is_none_is_refused(tmp_path, text):
     file = tmp_path / "kinds.tsv"
     file.write_text(text)

@@ -64,12 +64,14 @@ def read_taxonomy(file: Path) -> dict[str, str]:
         if not line.strip():
             continue
         host, tab, category = line.partition("\t")
-        if not tab or not host_of(host) or not category.strip():
+        category = category.strip()
+        # More columns than two: most likely a log, which must not be taken for public.
+        if not tab or not host_of(host) or not category or "\t" in category:
             raise OptionError(
                 f"line {number} of the taxonomy is not a host, a tab and a category",
                 hint="write it as example.org<TAB>news",
             )
-        found[host_of(host)] = category.strip()
+        found[host_of(host)] = category
     if not found:
         raise OptionError("the taxonomy is empty", hint="write lines of host<TAB>category")
     return found
