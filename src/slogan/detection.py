@@ -190,6 +190,11 @@ def plain_glob(file: Path) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(file))
 
 
+def identifier(name: str) -> str:
+    """The name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     """The column names of a Parquet file, plain or compressed once more."""
     with scratch_folder() as private:

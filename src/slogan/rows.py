@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from slogan.detection import LONGEST_LINE, plain_glob
+from slogan.detection import LONGEST_LINE, identifier, plain_glob
 from slogan.searchlog import SearchLog
 
 MOST_CLICKS = 2**53
@@ -38,11 +38,6 @@ def plain_type(sql_type: str) -> str:
 def literal(text: str) -> str:
     """The text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """The name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def rows_sql(source: str, fields: Fields) -> str:

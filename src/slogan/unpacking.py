@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import zstandard
 
-from slogan.detection import open_bytes, plain_glob, reported, unreadable
+from slogan.detection import identifier, open_bytes, plain_glob, reported, unreadable
 from slogan.errors import LogFormatError
 
 MOST_TIMES = 100
@@ -20,6 +20,7 @@ ALWAYS_ALLOWED = 1 << 30
 _CHUNK = 1 << 20
 _PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
+_LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
 
 
 def require_sound(files: tuple[Path, ...], log_format: str, compression: str) -> None:
@@ -68,7 +69,7 @@ def _frames(file: Path) -> Generator[int]:
 
 
 def _add_up(file: Path, allowed: int) -> None:
-    """What the footer of a Parquet file announces, which is what a reader would make room for."""
+    """What the footer of a Parquet file announces, and the texts that dictionaries repeat."""
     try:
         with duckdb.connect() as connection:
             ((rows, unpacked),) = connection.execute(
@@ -76,10 +77,23 @@ def _add_up(file: Path, allowed: int) -> None:
                           (SELECT sum(total_uncompressed_size) FROM parquet_metadata($1))""",
                 [plain_glob(file)],
             ).fetchall()
+            if max(int(rows or 0) * _SHORTEST_ROW, int(unpacked or 0)) > allowed:
+                raise _bomb(file, allowed)
+            if _texts(connection.read_parquet(plain_glob(file))) > allowed:
+                raise _bomb(file, allowed)
     except duckdb.Error as cause:
         raise unreadable(file) from cause
-    if max(int(rows or 0) * _SHORTEST_ROW, int(unpacked or 0)) > allowed:
-        raise _bomb(file, allowed)
+
+
+def _texts(table: duckdb.DuckDBPyRelation) -> int:
+    """The bytes of all texts, each as often as it occurs; their lengths are read, not they."""
+    lengths = [
+        f"sum({_LENGTHS[str(kind)]}({identifier(name)}))"
+        for name, kind in zip(table.columns, table.types, strict=True)
+        if str(kind) in _LENGTHS
+    ]
+    found = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
+    return sum(int(length or 0) for length in found)
 
 
 def _bomb(file: Path, allowed: int) -> LogFormatError:

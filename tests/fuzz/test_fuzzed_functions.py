@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from mutation import mutated, shrunk
 from slogan.cli import _check_configuration
-from slogan.detection import assign_roles, format_of, plain_glob, split_fields
+from slogan.detection import assign_roles, format_of, identifier, plain_glob, split_fields
 from slogan.dp.books import Books
 from slogan.dp.chain import START, Chain, Link
 from slogan.dp.domains import host_of, registrable
@@ -23,7 +23,7 @@ from slogan.dp.grouping import read_taxonomy
 from slogan.errors import BudgetError, LedgerError, SloganError
 from slogan.manifest import Manifest
 from slogan.privacy import PrivacyBudget, exact
-from slogan.rows import identifier, json_pointer, literal
+from slogan.rows import json_pointer, literal
 from slogan.searchlog import read
 
 BATCH = 1_000

@@ -4,6 +4,8 @@ import gzip
 import io
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -66,6 +68,25 @@ def test_a_small_file_may_be_packed_as_tightly_as_it_likes(tmp_path):
     PACKED["tsv.zst"](file, [HEADER, b"1\tq\tu\t1\n" * 200_000])
 
     assert slogan.read(file).compression == ".zst"
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "BLOB"])
+@pytest.mark.parametrize("column", ["query", 'a "name" of its own'])
+def test_a_text_that_a_dictionary_repeats(tmp_path, small, kind, column, ladder):
+    """A hundred kilobytes, written once, stand in every row."""
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1_000, pa.int32()),
+        pa.array(["x" * 100_000], pa.string() if kind == "VARCHAR" else pa.binary()),
+    )
+    plain = {name: pa.array(["a"] * 1_000) for name in ("user", "query", "url")}
+    file = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({**plain, column: text}), file, compression="zstd", store_schema=False)
+    footer = pq.read_metadata(file).row_group(0)
+    assert footer.total_byte_size < unpacking.ALWAYS_ALLOWED
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(file)
 
 
 @pytest.mark.parametrize("suffix", ["parquet.gz", "parquet.zst"])

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import duckdb
 
+from slogan.detection import identifier
 from slogan.errors import OptionError, SloganError
 from slogan.pseudonyms import IdKind
-from slogan.rows import identifier, json_pointer, literal, plain_type
+from slogan.rows import json_pointer, literal, plain_type
 from slogan.searchlog import SearchLog
 
 _EXACT = 2**53 - 1
