@@ -14,6 +14,7 @@ from tests.conftest import record
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements.lock"
+LOCKS = (LOCK, ROOT / "requirements-bench.lock", ROOT / "requirements-audit.lock")
 SBOM = ROOT / "dist/sbom.cdx.json"
 UNREACHABLE = "NOT AUDITED: the service of known vulnerabilities cannot be reached from here"
 
@@ -35,18 +36,19 @@ def listed(sbom):
     }
 
 
-def judged(answer):
-    """What pip-audit's answer comes to: whether all is well, and what to say."""
-    asked = answer["dependencies"] if answer else []
-    skipped = [part["name"] for part in asked if "skip_reason" in part]
-    known = [f"{p['name']} {v['id']}" for p in asked for v in p.get("vulns", [])]
-    if len(skipped) == len(asked):
+def judged(answers):
+    """What pip-audit's answers come to, one for each lock: whether all is well, what to say."""
+    asked = [part for answer in answers for part in answer]
+    skipped = sorted({part["name"] for part in asked if "skip_reason" in part})
+    known = sorted({f"{p['name']} {v['id']}" for p in asked for v in p.get("vulns", [])})
+    if any(all("skip_reason" in part for part in answer) for answer in answers):
         return None, UNREACHABLE
     if skipped:
         return False, f"pip-audit could not ask about {', '.join(skipped)}"
     if known:
         return False, f"known vulnerabilities: {', '.join(known)}"
-    return True, f"pip-audit knows nothing against any of {len(asked)} locked packages"
+    number = len({(part["name"], part["version"]) for part in asked})
+    return True, f"pip-audit knows nothing against any of {number} packages of {len(answers)} locks"
 
 
 def make_sbom(tools):
@@ -59,13 +61,17 @@ def make_sbom(tools):
     return set(told.items()) ^ set(locked(LOCK.read_text(encoding="utf-8")).items())
 
 
-def ask(tools):
-    """pip-audit's answer about the lock, or None."""
-    command = [tools / "pip-audit", "-r", LOCK, "--disable-pip", "--require-hashes", "-f", "json"]
+def ask(tools, lock, osv_url=None):
+    """What pip-audit says of every package of a lock that is for this Python, on this system."""
+    command = [tools / "pip-audit", "-r", lock, "--disable-pip", "--require-hashes", "-f", "json"]
+    service = ["--vulnerability-service", "osv", "--osv-url", osv_url] if osv_url else []
     done = subprocess.run(
-        [*command, "--progress-spinner", "off"], capture_output=True, text=True, check=False
+        [*command, *service, "--progress-spinner", "off"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    return json.loads(done.stdout) if done.stdout.strip() else None
+    return json.loads(done.stdout)["dependencies"] if done.stdout.strip() else []
 
 
 def main():
@@ -73,11 +79,12 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.dependencies", description=__doc__)
     parser.add_argument("--tools", type=Path, default=ROOT / ".venv-audit/bin")
     parser.add_argument("--strict", action="store_true", help="fail where nothing could be asked")
+    parser.add_argument("--osv-url", help="ask this OSV service instead, such as a mirror's")
     asked = parser.parse_args()
     packages = locked(LOCK.read_text(encoding="utf-8"))
     bare = [name for (name, _), hashes in packages.items() if not hashes]
     differing = make_sbom(asked.tools)
-    ok, words = judged(ask(asked.tools))
+    ok, words = judged([ask(asked.tools, lock, asked.osv_url) for lock in LOCKS])
     record(
         "remark", 1, f"{len(packages)} packages are locked by hash and listed in the SBOM; {words}."
     )

@@ -2,20 +2,21 @@
 
 import json
 import tomllib
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
-from tests.dependencies import LOCK, ROOT, UNREACHABLE, judged, listed, locked
+from tests.dependencies import LOCK, LOCKS, ROOT, UNREACHABLE, ask, judged, listed, locked
 
 FINE = {"name": "numpy", "version": "2.3.4", "vulns": []}
 SKIPPED = {"name": "scipy", "skip_reason": "not found"}
 KNOWN = {"name": "jinja2", "version": "3.1.0", "vulns": [{"id": "PYSEC-1"}]}
 
 
-@pytest.mark.parametrize(
-    "lock", ["requirements.lock", "requirements-bench.lock", "requirements-audit.lock"]
-)
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_every_locked_package_has_a_hash(lock):
-    found = locked((ROOT / lock).read_text())
+    found = locked(lock.read_text())
 
     assert len(found) > 20
     assert [name for (name, _), hashes in found.items() if not hashes] == []
@@ -49,18 +50,61 @@ def test_the_hashes_of_an_sbom_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("answer", "ok"),
+    ("answers", "ok"),
     [
-        (None, None),  # no network: pip-audit prints nothing
-        ({"dependencies": []}, None),
-        ({"dependencies": [SKIPPED, SKIPPED]}, None),  # a mirror that knows no vulnerabilities
-        ({"dependencies": [FINE, SKIPPED]}, False),
-        ({"dependencies": [FINE, KNOWN]}, False),
-        ({"dependencies": [FINE, FINE]}, True),
+        ([[]], None),  # no network: pip-audit prints nothing
+        ([[SKIPPED, SKIPPED]], None),  # a mirror that knows no vulnerabilities
+        ([[FINE], []], None),
+        ([[FINE, SKIPPED]], False),
+        ([[FINE, KNOWN]], False),
+        ([[FINE], [KNOWN]], False),
+        ([[FINE, FINE]], True),
     ],
 )
-def test_an_audit_passes_only_if_every_package_was_asked_about(answer, ok):
-    found, words = judged(answer)
+def test_an_audit_passes_only_if_every_package_was_asked_about(answers, ok):
+    found, words = judged(answers)
 
     assert found is ok
     assert (words == UNREACHABLE) == (ok is None)
+
+
+@contextmanager
+def osv(known):
+    """A service on this machine that knows something against one package; what it was asked."""
+    asked = []
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self):
+            about = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((about["package"]["name"], about["version"]))
+            affected = [{"package": about["package"], "ranges": []}]
+            found = [{"id": "PYSEC-1", "summary": "", "affected": affected}]
+            answer = {"vulns": found} if about["package"]["name"] == known else {}
+            body = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1/query", asked
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("known", "ok"), [(None, True), ("jinja2", False)])
+def test_pip_audit_asks_about_the_locks_and_is_heard(known, ok):
+    """`make test-all` has its environment."""
+    with osv(known) as (url, asked):
+        answers = [ask(ROOT / ".venv-audit/bin", lock, url) for lock in LOCKS]
+
+    assert judged(answers)[0] is ok
+    everything = {package for lock in LOCKS for package in locked(lock.read_text())}
+    assert {*asked} <= everything
+    assert {name for name, _ in asked} >= {"jinja2", "duckdb", "ortools", "pip-audit"}
