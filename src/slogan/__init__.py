@@ -6,7 +6,7 @@ from slogan.attacks.attack import Synthetic, attack
 from slogan.audit.certificate import verify
 from slogan.capped_release import CappedRelease
 from slogan.dp.cap import Cap
-from slogan.dp.ledger import Ledger
+from slogan.dp.ledger import Ledger, nothing_recorded
 from slogan.engines import Spark
 from slogan.errors import SloganError
 from slogan.evaluation import Evaluation, evaluate
@@ -54,6 +54,7 @@ __all__ = [
     "frontier",
     "generate",
     "inspect",
+    "nothing_recorded",
     "read",
     "reproduce",
     "sanitize",

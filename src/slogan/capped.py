@@ -11,6 +11,7 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.capped_release import CappedRelease
 from slogan.dp import selection
+from slogan.dp.accounting import Account
 from slogan.dp.capped_sampling import capped_sample, weights
 from slogan.dp.counts import MOST_CLICKS, NORM
 from slogan.dp.private_histogram import (
@@ -20,10 +21,9 @@ from slogan.dp.private_histogram import (
     divide,
     private_histogram,
 )
-from slogan.dp.reach import heaviest, weight_needed
+from slogan.dp.reach import too_few
 from slogan.dp.sizes import LARGEST
-from slogan.engines import Counted, Engine
-from slogan.errors import TooFewUsersError
+from slogan.engines import Engine
 from slogan.modes import Parameters, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget, exact
@@ -66,7 +66,7 @@ def capped(
     with stages.stage("selection"):
         selected = select(hist, division.selection, rng)
     if not len(selected.pairs):
-        raise _too_few(counted, division)
+        raise too_few(hist, counted.users, division.selection, Account(selected.stages))
     with stages.stage("counts"):
         known = private_histogram(hist, selected, division, rng)
         known.account.require(budget)
@@ -116,10 +116,3 @@ def _constants(division: Division) -> Parameters:
         "counts_most_clicks": MOST_CLICKS,
         "sizes_largest": LARGEST,
     }
-
-
-def _too_few(counted: Counted, division: Division) -> TooFewUsersError:
-    needed = weight_needed(division.selection)
-    return TooFewUsersError(
-        users=counted.users, share=heaviest(counted.hist) / needed, needed=needed
-    )

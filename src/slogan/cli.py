@@ -11,6 +11,7 @@ from cyclopts.config import Env, Toml
 
 from slogan import __version__, reviewing, surveying, words
 from slogan.demo import demo as run_demo
+from slogan.dp.ledger import nothing_recorded
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
 from slogan.errors import ConfigError, ReleaseExistsError
@@ -148,8 +149,10 @@ def sanitize(
     """
     budget, objective, counts = budgeting.budget(), utility.build(), counting.build()
     cost = divide(budget, counts.sampling_share).cost if isinstance(counts, Private) else None
-    ledger = recording.opened(cost=cost, test_run=seed is not None)
-    with watching() as watch:
+    test_run = seed is not None
+    ledger = recording.opened(cost=cost, test_run=test_run)
+    nothing = nothing_recorded("sanitize, private counts", budget, test_run=test_run, ledger=ledger)
+    with watching() as watch, nothing:
         release = sanitize_log(
             reading.log(log),
             budget,
@@ -197,8 +200,12 @@ def synthesize(
     """
     budget, objective = budgeting.budget(), synthesis.build()
     cost = spread(budget, association=True).cost
-    ledger = recording.opened(cost=cost, test_run=seed is not None)
-    with watching() as watch:
+    test_run = seed is not None
+    ledger = recording.opened(cost=cost, test_run=test_run)
+    nothing = nothing_recorded(
+        "synthesize, private counts", budget, test_run=test_run, ledger=ledger
+    )
+    with watching() as watch, nothing:
         release = synthesize_log(
             reading.log(log),
             budget,

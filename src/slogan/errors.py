@@ -7,6 +7,7 @@ None quotes a query, a url or a user-ID.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 
 class SloganError(Exception):
@@ -161,9 +162,12 @@ class NothingLeftError(NothingToReleaseError):
 
 
 class TooFewUsersError(NothingToReleaseError):
-    """No pair is held by enough users for an end-to-end private release."""
+    """No pair is held by enough users for an end-to-end private release.
 
-    def __init__(self, *, users: int, share: float, needed: float) -> None:
+    That is an outcome of the noise like any other: `cost`, a `Cost`, is what it took to find out.
+    """
+
+    def __init__(self, *, users: int, share: float, needed: float, cost: Any) -> None:
         if share < 1:
             many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
             hint = (
@@ -179,9 +183,9 @@ class TooFewUsersError(NothingToReleaseError):
             f"no pair is held by enough users: it takes a weight of about {needed:.3g}, to which a "
             f"user with n pairs adds 1/√n, and the heaviest pair of these {users:,} users has "
             f"{share:.0%} of that",
-            hint=hint,
+            hint=f"{hint}; trying again draws new noise, and costs as much again",
         )
-        self.users, self.share, self.needed = users, share, needed
+        self.users, self.share, self.needed, self.cost = users, share, needed, cost
 
 
 class VerificationError(SloganError):

@@ -12,15 +12,15 @@ import numpy as np
 from slogan import engines
 from slogan.arrays import Floats, Ints
 from slogan.dp import selection
+from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping
 from slogan.dp.kinds import Kinds
 from slogan.dp.mixture import fit_mixture
-from slogan.dp.reach import heaviest, weight_needed
+from slogan.dp.reach import too_few
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread
 from slogan.dp.synthesis import deal, generator_of
 from slogan.engines import Counted, Spark
-from slogan.errors import TooFewUsersError
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
 from slogan.privacy import PrivacyBudget
@@ -131,13 +131,13 @@ def synthesized(
     with stages.stage("selection"):
         selected = select(hist, spending.selection, rng)
     if not len(selected.pairs):
-        raise _too_few(counted, spending)
+        raise too_few(hist, counted.users, spending.selection, Account(selected.stages))
     found = measure(hist, selected, spending, group, rng=rng, stages=stages)
     found.account.require(budget)
     with stages.stage("synthesis"):
         output = synthetic_output(found, objective, hist.query_of(found.pairs), rng)
     if not output.clicks:
-        raise _too_few(counted, spending)
+        raise too_few(hist, counted.users, spending.selection, found.account)
     return Synthesized(statistics=found, output=output)
 
 
@@ -151,13 +151,6 @@ def synthetic_output(
     mixture = fit_mixture(found.association, counts, generator)
     output = deal(counts, mixture, found.sizes, generator)
     return replace(output, pair=found.pairs[output.pair])
-
-
-def _too_few(counted: Counted, spending: Spending) -> TooFewUsersError:
-    needed = weight_needed(spending.selection)
-    return TooFewUsersError(
-        users=counted.users, share=heaviest(counted.rows) / needed, needed=needed
-    )
 
 
 def _chosen(objective: Objective) -> dict[str, str | int | float | None]:

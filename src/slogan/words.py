@@ -196,7 +196,8 @@ def _entry(entry: dict[str, Any], outcomes: dict[int, str]) -> list[str]:
         return [*start, promise, f"at most {_parts(entry['limits'])}", ""]
     kind = " (TEST RUN)" if entry["test_run"] else ""
     cost = _parts(entry["cost"]) if entry["cost"] else "not accountable"
-    return [*start, f"{entry['method']}{kind}", cost, outcomes.get(entry["number"], "open")]
+    came = "nothing" if entry["kind"] == "nothing" else outcomes.get(entry["number"], "open")
+    return [*start, f"{entry['method']}{kind}", cost, came]
 
 
 def _parts(cost: dict[str, str]) -> str:

@@ -102,6 +102,17 @@ class Booked(_Entry):
         return Attempt(Path(self.target), self.token)
 
 
+class CameToNothing(_Entry):
+    """A run whose noise let nothing through. It counts, or one could try until it does not."""
+
+    kind: Literal["nothing"] = "nothing"
+    method: str
+    parameters: dict[str, str | int | None]
+    cost: Costs | None
+    """None for a test run."""
+    test_run: bool
+
+
 class Settled(_Entry):
     """What became of a booked release."""
 
@@ -111,7 +122,7 @@ class Settled(_Entry):
     outcome: Outcome
 
 
-Entry = Opened | CapSet | Booked | Settled
+Entry = Opened | CapSet | Booked | CameToNothing | Settled
 _ENTRIES: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
@@ -160,10 +171,18 @@ class Books:
         """The releases that count: all but those known not to have been published."""
         return [e for number, e in self.booked() if self.outcomes.get(number) != "abandoned"]
 
+    @property
+    def nothings(self) -> Iterator[tuple[int, CameToNothing]]:
+        """The runs that let nothing through, with the numbers of their entries."""
+        for number, entry in enumerate(self.entries):
+            if isinstance(entry, CameToNothing):
+                yield number, entry
+
     @cached_property
     def spent(self) -> Cost:
-        """What the releases cost together, as far as there is an accounting for them."""
-        return composed(e.cost.cost for e in self.releases if e.cost is not None)
+        """What all runs cost together, as far as there is an accounting for them."""
+        runs = [*self.releases, *(nothing for _, nothing in self.nothings)]
+        return composed(e.cost.cost for e in runs if e.cost is not None)
 
     @cached_property
     def cap(self) -> Cap | None:
@@ -173,9 +192,10 @@ class Books:
 
     @property
     def cap_came_first(self) -> bool:
-        """Whether no release could have influenced the choice of the cap."""
+        """Whether no run could have influenced the choice of the cap."""
         last = max(n for n, entry in enumerate(self.entries) if isinstance(entry, CapSet))
-        return all(n > last or self.outcomes.get(n) == "abandoned" for n, _ in self.booked())
+        runs = [n for n, _ in (*self.booked(), *self.nothings)]
+        return all(n > last or self.outcomes.get(n) == "abandoned" for n in runs)
 
     def require_link(self, noted: str) -> None:
         """Refuse a ledger that no longer holds the link whose hash was noted elsewhere."""
@@ -196,6 +216,7 @@ class Books:
                 for link in self.links
             ],
             "releases": len(self.releases),
+            "nothings": len([*self.nothings]),
             "unaccounted": sum(e.cost is None and not e.test_run for e in self.releases),
             "test_runs": sum(e.test_run for e in self.releases),
             "spent": _numbers(self.spent),

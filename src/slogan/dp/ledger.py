@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.dp.accounting import rounded_up
-from slogan.dp.books import Booked, Books, CapSet, Costs, Entry, Opened, Settled
+from slogan.dp.books import Booked, Books, CameToNothing, CapSet, Costs, Entry, Opened, Settled
 from slogan.dp.cap import Cap
 from slogan.dp.chain import Chain
 from slogan.dp.mechanisms import Cost
-from slogan.errors import BudgetRefusedError, LedgerError, OptionError
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError, TooFewUsersError
+from slogan.privacy import PrivacyBudget
 from slogan.publishing import MANIFEST, Attempt, publish, sha256_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -121,6 +122,11 @@ class Ledger:
 
         return booked
 
+    def book_nothing(self, nothing: CameToNothing) -> Books:
+        """Record a run that let nothing through. It counts whatever the cap says: it was drawn."""
+        with self._settled() as books:
+            return self._add(books, nothing)
+
     @contextmanager
     def _book(
         self, attempt: Attempt, charge: Charge, ended: list[Books], *, allow_unaccounted: bool
@@ -203,6 +209,25 @@ def publish_recorded(
         "file": str(ledger.file),
         "head": ended[0].head,
     }
+
+
+@contextmanager
+def nothing_recorded(
+    method: str, budget: PrivacyBudget, *, test_run: bool, ledger: Ledger | None
+) -> Generator[None]:
+    """If the noise lets nothing through, have that in the ledger before anybody hears of it."""
+    try:
+        yield
+    except TooFewUsersError as nothing:
+        if ledger is not None:
+            entry = CameToNothing(
+                method=method,
+                parameters={**budget.parameters()},
+                cost=None if test_run else Costs.of(nothing.cost),
+                test_run=test_run,
+            )
+            ledger.book_nothing(entry)
+        raise
 
 
 def settled(file: Path) -> bool:

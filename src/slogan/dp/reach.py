@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from slogan.dp.accounting import Account
 from slogan.dp.curves import normal_quantile
 from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import SelectionBudget
+from slogan.errors import TooFewUsersError
 from slogan.histogram import PairHistogram
 
 SPOKEN_FOR = 100
@@ -31,3 +33,12 @@ def heaviest(hist: AnyHistogram) -> float:
     held = np.minimum(np.bincount(hist.user, minlength=hist.users), SPOKEN_FOR)
     each = 1 / np.sqrt(np.maximum(held, 1))
     return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))
+
+
+def too_few(
+    hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
+) -> TooFewUsersError:
+    """Why nothing came through, and what it cost to find out."""
+    needed = weight_needed(budget)
+    share = heaviest(hist) / needed
+    return TooFewUsersError(users=users, share=share, needed=needed, cost=spent.cost)
