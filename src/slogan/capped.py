@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Literal
@@ -22,13 +23,15 @@ from slogan.dp.private_histogram import (
     private_histogram,
 )
 from slogan.dp.reach import too_few
+from slogan.dp.selection import Selector
 from slogan.dp.sizes import LARGEST
-from slogan.engines import Engine
+from slogan.engines import Counted, Engine
 from slogan.modes import Parameters, Private
 from slogan.objectives import Objective
 from slogan.privacy import PrivacyBudget, exact
 from slogan.pseudonyms import fresh_pseudonyms
-from slogan.randomness import randomness
+from slogan.randomness import Randomness, randomness
+from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Stages
 
@@ -59,10 +62,54 @@ def capped(
         stages: Told what is going on.
     """
     division, select = divide(budget, mode.sampling_share), selection.load(mode.selector)
-    rng, cap = randomness(seed), exact(division.sampling.cap)
+    rng = randomness(seed)
     with stages.stage("count"):
         counted = host.count(source, unique_pairs=True)
-        hist = counted.hist
+    made = drawn(counted, budget, division, select, objective=objective, rng=rng, stages=stages)
+    names = None
+    if pseudonyms == "fresh":
+        with stages.stage("sample"):
+            # Names are drawn for the users shown, so nobody else has a say in them.
+            names = fresh_pseudonyms(made.output.users, host.id_kind(made.output), rng)
+    return CappedRelease(
+        log=source,
+        budget=budget,
+        objective=objective.name,
+        parameters={**parameters, **_constants(division)},
+        counted=counted,
+        division=division,
+        histogram=made.histogram,
+        weight=made.weight,
+        output=made.output,
+        pseudonyms=names,
+        seed=seed,
+        engine=host,
+        stages=stages,
+        slogan_version=version("slogan"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """Rows of real users as numbers, and what they were drawn by."""
+
+    histogram: PrivateHistogram
+    weight: Ints
+    output: Output
+
+
+def drawn(
+    counted: Counted,
+    budget: PrivacyBudget,
+    division: Division,
+    select: Selector,
+    *,
+    objective: Objective,
+    rng: Randomness,
+    stages: Stages,
+) -> Drawn:
+    """Select, count and draw: all of Theorem R, on a log that was counted whole."""
+    hist, cap = counted.hist, exact(division.sampling.cap)
     with stages.stage("selection"):
         selected = select(hist, division.selection, rng)
     if not len(selected.pairs):
@@ -74,26 +121,7 @@ def capped(
         weight = sampling_weights(known, objective, hist.query[known.pairs], cap)
     with stages.stage("sample"):
         output = capped_sample(hist, known.pairs, weight, cap=cap, rng=rng)
-        names = None
-        if pseudonyms == "fresh":
-            # Names are drawn for the users shown, so nobody else has a say in them.
-            names = fresh_pseudonyms(output.users, host.id_kind(output), rng)
-    return CappedRelease(
-        log=source,
-        budget=budget,
-        objective=objective.name,
-        parameters={**parameters, **_constants(division)},
-        counted=counted,
-        division=division,
-        histogram=known,
-        weight=weight,
-        output=output,
-        pseudonyms=names,
-        seed=seed,
-        engine=host,
-        stages=stages,
-        slogan_version=version("slogan"),
-    )
+    return Drawn(histogram=known, weight=weight, output=output)
 
 
 def sampling_weights(

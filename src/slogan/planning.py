@@ -24,14 +24,20 @@ from slogan.stages import Stages
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
-    """Counts that passed the gate, the question they answer, and what of the log it was about."""
+class Solved:
+    """The answer to a question, and what of the log it was about."""
 
     left: Remainder
     removed: Ints
     constraints: PrivacyConstraints
     program: Program
     solution: Solution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned(Solved):
+    """And counts that passed the gate."""
+
     plan: Plan
 
 
@@ -67,6 +73,18 @@ class Planning:
 
     def laplace(self, hist: PairHistogram, mode: Laplace, rng: Randomness) -> Planned:
         """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
+        found = self.without_swaying(hist, mode)
+        with self.stages.stage("gate"):
+            planned = plan(with_noise(found.solution.x, mode, rng), found.constraints)
+        if planned.size == 0:
+            raise NothingLeftError(
+                "no count is above 0 after the noise",
+                hint="lower d/ε', or raise the budget; drawing until it pleases is not covered",
+            )
+        return Planned(**vars(found), plan=planned)
+
+    def without_swaying(self, hist: PairHistogram, mode: Laplace) -> Solved:
+        """The optimum of the relaxation, for the log without the users who sway it."""
         whole = self.constrained(hist)
         with self.stages.stage("solve"):
             question = self._program(whole)
@@ -88,20 +106,12 @@ class Planning:
         with self.stages.stage("solve"):
             program = self._program(constraints)
             solution = relaxed_solution(program, self.effort)
-        with self.stages.stage("gate"):
-            planned = plan(with_noise(solution.x, mode, rng), constraints)
-        if planned.size == 0:
-            raise NothingLeftError(
-                "no count is above 0 after the noise",
-                hint="lower d/ε', or raise the budget; drawing until it pleases is not covered",
-            )
-        return Planned(
+        return Solved(
             left=left,
             removed=removed,
             constraints=constraints,
             program=program,
             solution=solution,
-            plan=planned,
         )
 
     def constrained(self, hist: PairHistogram) -> PrivacyConstraints:

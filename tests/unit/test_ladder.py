@@ -10,7 +10,7 @@ from tests import ladder
 TOLD = [
     {"what": "cases tried", "number": 100, "test": "tests/unit/test_plan.py::test_a"},
     {"what": "cases tried", "number": 23, "test": "tests/unit/test_plan.py::test_b"},
-    {"what": "attacks run", "number": 1_200, "test": "tests/unit/test_attacks.py::test_c"},
+    {"what": "attacks run", "number": 1_200, "test": "tests/attacks/test_attacks.py::test_c"},
 ]
 
 

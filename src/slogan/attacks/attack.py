@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,35 +16,43 @@ from slogan import engines
 from slogan.arrays import Ints
 from slogan.attacks.canaries import Planted, planted
 from slogan.attacks.capped import on_capped_sampling
-from slogan.attacks.confidence import Claim
+from slogan.attacks.confidence import Claim, Found
 from slogan.attacks.findings import Attack, Findings
 from slogan.attacks.neighbours import on_neighbours
-from slogan.attacks.released import on_joiners, on_loners
-from slogan.attacks.sampled import on_sampling, on_unique_pairs
-from slogan.attacks.sums import on_counts
-from slogan.capped import sampling_weights
+from slogan.attacks.released import on_choices, on_joiners, on_loners, on_shown
+from slogan.attacks.sampled import (
+    on_noisy_counts,
+    on_planned_counts,
+    on_sampling,
+    on_unique_pairs,
+)
+from slogan.attacks.sums import on_counts, visible
+from slogan.capped import drawn
 from slogan.dp import selection
-from slogan.dp.capped_sampling import capped_sample
+from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping
 from slogan.dp.kinds import Kinds, Urls
 from slogan.dp.mechanisms import Gaussian
-from slogan.dp.private_histogram import Division, divide, private_histogram
+from slogan.dp.private_histogram import Division, divide
 from slogan.dp.reach import weight_needed
-from slogan.dp.statistics import Spending, measure, spread
-from slogan.engines import Spark
+from slogan.dp.statistics import Spending, spread
+from slogan.engines import Counted, Spark
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.modes import Counts, Exact, Laplace, Private
 from slogan.objectives import Objective
 from slogan.objectives.output_size import OutputSize
-from slogan.planning import Planned, Planning
+from slogan.planning import Planning
 from slogan.privacy import PrivacyBudget, exact
 from slogan.randomness import Randomness, randomness
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog, Source
 from slogan.solvers import Effort
 from slogan.stages import Stages, Watcher, silent
-from slogan.synthesizing import synthetic_output
+from slogan.synthesizing import synthesized
+
+_NEARLY = 1 - 1e-9
+"""Floating point takes a budget for a little less or more than it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,48 +171,60 @@ class _Attacked:
     ) -> list[Attack]:
         """Real rows, drawn given their counts."""
         planning = Planning(self.objective, self.budget, solver, effort, self.stages)
-
-        def plans(log: PairHistogram) -> Planned:
-            if isinstance(mode, Laplace):
-                return planning.laplace(log, mode, self.rng)
-            return planning.exact(log)
-
-        return on_sampling(
-            hist, plans, self.claim, trials=self.trials, rng=self.rng, stages=self.stages
+        sampling = partial(
+            on_sampling, claim=self.claim, trials=self.trials, rng=self.rng, stages=self.stages
         )
+        if isinstance(mode, Exact):
+            shown = sampling(hist, planning.exact)
+            with self.stages.stage("plan again"):
+                return [*shown, *on_planned_counts(hist, planning.exact)]
+        shown = sampling(hist, partial(planning.laplace, mode=mode, rng=self.rng))
+        solve = partial(planning.without_swaying, mode=mode)
+        with self.stages.stage("plan again"):
+            told = on_noisy_counts(hist, solve, mode, trials=self.trials, rng=self.rng)
+        return [*shown, *told]
 
     def private(self, hist: PairHistogram, mode: Private) -> list[Attack]:
         """Real rows, private end to end."""
-        division, rng, stage = divide(self.budget, mode.sampling_share), self.rng, self.stages.stage
-        cap = exact(division.sampling.cap)
-        garden = planted(hist, trials=self.trials, weight=weight_needed(division.selection))
-        with stage("selection"):
-            selected = selection.load(mode.selector)(garden.hist, division.selection, rng)
-        with stage("counts"):
-            known = private_histogram(garden.hist, selected, division, rng)
-        with stage("sample"):
-            weight = sampling_weights(known, self.objective, garden.hist.query[known.pairs], cap)
-            output = capped_sample(garden.hist, known.pairs, weight, cap=cap, rng=rng)
+        division = divide(self.budget, mode.sampling_share)
+        garden = self._planted(hist, mode.selector, division)
+        made = drawn(
+            _alone(garden.hist),
+            self.budget,
+            division,
+            selection.load(mode.selector),
+            objective=self.objective,
+            rng=self.rng,
+            stages=self.stages,
+        )
+        known, cap = made.histogram, exact(division.sampling.cap)
         measured = {"counts": known.counts.stage, "sizes": known.sizes.stage}
-        with stage("attack"):
+        claim = self._sampling(float(exact(mode.sampling_share)))
+        with self.stages.stage("attack"):
+            shown = on_shown(garden, known.pairs, made.output.user, claim)
             return [
-                *self._on_measured(garden, known.pairs, division, measured, None),
-                on_capped_sampling(cap, 10 * self.trials, rng),
-                *on_joiners(garden, _clicks(output, garden.hist.pairs), self.claim),
+                *self._on_measured(garden, known.pairs, known.account, division, measured, None),
+                on_capped_sampling(cap, claim, 10 * self.trials, self.rng),
+                *([shown] if shown else []),
+                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
             ]
 
     def synthetic(self, hist: PairHistogram, mode: Synthetic, urls: Urls) -> list[Attack]:
         """Synthetic users."""
-        kinds, rng, stages = Kinds.asked(mode.association, mode.taxonomy), self.rng, self.stages
+        kinds = Kinds.asked(mode.association, mode.taxonomy)
         spending = spread(self.budget, association=kinds.looks)
-        garden = planted(hist, trials=self.trials, weight=weight_needed(spending.selection))
-        with stages.stage("selection"):
-            selected = selection.load(mode.selector)(garden.hist, spending.selection, rng)
-        group = kinds.grouping(_with_planted(urls, hist.pairs))
-        known = measure(garden.hist, selected, spending, group, rng=rng, stages=stages)
-        with stages.stage("synthesis"):
-            query = garden.hist.query[known.pairs]
-            output = synthetic_output(known, self.objective, query, rng)
+        garden = self._planted(hist, mode.selector, spending)
+        made = synthesized(
+            _alone(garden.hist),
+            self.budget,
+            spending,
+            selection.load(mode.selector),
+            objective=self.objective,
+            group=kinds.grouping(_with_planted(urls, hist.pairs)),
+            rng=self.rng,
+            stages=self.stages,
+        )
+        known = made.statistics
         measured = {
             "counts": known.counts.stage,
             "sizes": known.sizes.stage,
@@ -212,30 +234,70 @@ class _Attacked:
         if known.association is not None:
             measured["association"] = known.association.stage
             grouping = known.association.grouping
-        with stages.stage("attack"):
+        with self.stages.stage("attack"):
             return [
-                *self._on_measured(garden, known.pairs, spending, measured, grouping),
-                *on_joiners(garden, _clicks(output, garden.hist.pairs), self.claim),
+                *self._on_measured(
+                    garden, known.pairs, known.account, spending, measured, grouping
+                ),
+                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
             ]
+
+    def _planted(self, hist: PairHistogram, selector: str, spent: Division | Spending) -> Planted:
+        weight, fewest = weight_needed(spent.selection), selection.fewest(selector)
+        return planted(hist, trials=self.trials, weight=weight, fewest=fewest)
 
     def _on_measured(
         self,
         garden: Planted,
         pairs: Ints,
+        account: Account,
         spent: Division | Spending,
         measured: Mapping[str, Gaussian],
         grouping: Grouping | None,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""
-        aside = Claim(epsilon=self.budget.epsilon_value, delta=float(spent.selection.delta))
+        selecting = Account(
+            tuple(s for s in account.stages if s.name not in {*measured, "sampling"})
+        )
+        aside = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
         noise = {name: (stage, spent.parts[name]) for name, stage in measured.items()}
         return [
+            self._on_account(account),
             *on_loners(garden, pairs, aside),
+            *on_choices(garden, pairs, visible(selecting)),
             *on_counts(spent.parts["counts"], 10 * self.trials, self.rng),
             *on_neighbours(
                 garden.hist, pairs, noise, grouping, trials=10 * self.trials, rng=self.rng
             ),
         ]
+
+    def _on_account(self, account: Account) -> Attack:
+        """Whether the stages of the run, with the noise they had, add up to more than is claimed.
+
+        Noisy sums show that much of a user who takes up every norm: the replays look for one.
+        """
+        room = exact(self.claim.delta) > account.cost.delta
+        epsilon = account.epsilon(self.claim.delta) if room else math.inf
+        delta = account.delta(self.claim.epsilon)
+        return Attack(
+            target="all stages together",
+            canary="takes up every norm",
+            trials=1,
+            found=Found(epsilon=float(epsilon) * _NEARLY, delta=float(delta) * _NEARLY),
+            claim=self.claim,
+        )
+
+    def _sampling(self, share: float) -> Claim:
+        """What the sampling of real rows may show, by its share of the budget."""
+        cap = min(share * self.claim.epsilon, -math.log1p(-share * self.claim.delta))
+        return Claim(epsilon=cap, delta=-math.expm1(-cap))
+
+
+def _alone(hist: PairHistogram) -> Counted:
+    """A histogram as an engine would hand it over."""
+    return Counted(
+        rows=hist, clicks=hist.clicks, users=hist.users, pairs=hist.pairs, rows_without_click=0
+    )
 
 
 def _with_planted(urls: Urls, pairs: int) -> Urls:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +13,15 @@ from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 
-def on_capped_sampling(cap: Fraction, trials: int, rng: Randomness) -> Attack:
-    """Whether a row of a user is drawn more often than with probability 1 − e^−B."""
+def on_capped_sampling(cap: Fraction, claim: Claim, trials: int, rng: Randomness) -> Attack:
+    """Whether a row of a user is drawn more often than with probability 1 − e^−B.
+
+    Args:
+        cap: B, as the run has it.
+        claim: Of the sampling, by the budget.
+        trials: Users.
+        rng: Where the draws come from.
+    """
     hist = PairHistogram(
         user=np.arange(trials),
         pair=np.zeros(trials, dtype=np.int64),
@@ -30,5 +36,5 @@ def on_capped_sampling(cap: Fraction, trials: int, rng: Randomness) -> Attack:
         canary="1,000 clicks on a pair",
         trials=trials,
         found=shown_at_least(drawn.users, trials, ALPHA),
-        claim=Claim(epsilon=float(cap), delta=-math.expm1(-float(cap))),
+        claim=claim,
     )

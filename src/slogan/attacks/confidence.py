@@ -12,6 +12,8 @@ from slogan.arrays import Floats, Ints
 
 _THRESHOLDS = 64
 _TINY = 1e-300
+_MOST = 700.0
+"""Of an ε beyond this, e^ε is more than floating point holds, and no number of trials shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ def _bounds(
             often = at_least(hits[one], trials[one], alpha)
             seldom = at_most(hits[other], trials[other], alpha)
             epsilons.append(np.log(np.maximum((often - claim.delta) / seldom, _TINY)))
-            deltas.append(often - np.exp(claim.epsilon) * seldom)
+            deltas.append(often - np.exp(min(claim.epsilon, _MOST)) * seldom)
     return _Bounds(np.array(epsilons), np.array(deltas))
 
 

@@ -8,8 +8,11 @@ from typing import Any
 from slogan.attacks.confidence import Claim, Found
 
 CONFIDENCE = 0.999
-"""That no bound is too high, in each attack."""
-ALPHA = 1 - CONFIDENCE
+"""That no bound of a table is too high."""
+MOST_ATTACKS = 32
+"""No table has more rows."""
+ALPHA = (1 - CONFIDENCE) / MOST_ATTACKS
+"""The chance, in each attack, that its bound is too high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Record and replay: sums over a log and over its neighbour, under noise that is drawn anew.
 
-What a stage adds up is recorded once with a canary in the log and once without. Its noise is drawn
-for every replay, and the noisy sums are compared, as the proof lets an adversary see them.
+What a stage adds up is recorded once with a canary in the log and once without, and so is the
+noise that it had in the run. That noise is drawn for every replay, and the noisy sums are compared,
+as the proof lets an adversary see them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.attacks.confidence import told_apart
 from slogan.attacks.findings import ALPHA, Attack
-from slogan.attacks.sums import visible
+from slogan.attacks.sums import spending, visible
+from slogan.dp.accounting import Account
 from slogan.dp.association import together_sums
 from slogan.dp.counts import clipped_counts
 from slogan.dp.coverage import coverage_sums
@@ -47,7 +49,7 @@ def on_neighbours(
     Args:
         hist: The log.
         pairs: The released pairs.
-        stages: The noise that was drawn in each stage, and the μ² that it may spend.
+        stages: Each stage as it was run, and the μ² that it may spend.
         grouping: Of the pairs, if their association is a stage.
         trials: Replays on each side.
         rng: Where the noise comes from.
@@ -62,13 +64,13 @@ def on_neighbours(
             continue
         before, after = without[changed], with_user[changed]
         toward = (after - before) / np.linalg.norm(after - before)
-        claim, scores = visible(mu_squared), list[Ints]()
+        claim, scores = visible(Account((spending(mu_squared),))), list[Ints]()
         for recorded in (after, before):
             noisy = noisy_sums(
                 np.tile(recorded, trials),
                 name=name,
                 norm_squared=int(exact(stage.norm_squared)),
-                mu_squared=mu_squared,
+                mu_squared=stage.cost.mu_squared,
                 rng=rng,
             )
             # Of all tests of normal noise, none is sharper than how far it lies in this direction.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.attacks.canaries import Planted
+from slogan.attacks.canaries import Joiner, Planted
 from slogan.attacks.confidence import Claim, shown_at_least, told_apart
 from slogan.attacks.findings import ALPHA, Attack
 
@@ -33,6 +33,18 @@ def on_loners(planted: Planted, chosen: Ints, claim: Claim) -> list[Attack]:
     return found
 
 
+def on_choices(planted: Planted, chosen: Ints, claim: Claim) -> list[Attack]:
+    """Whether it tells that one user more holds pairs, that they may be released.
+
+    Args:
+        planted: The log with its canaries.
+        chosen: The pairs that may be released.
+        claim: Of the selection, at a δ that can be seen.
+    """
+    flags = _flags(planted, chosen)
+    return [_joined("selection", joiner, _of(joiner), flags, claim) for joiner in planted.joiners]
+
+
 def on_joiners(planted: Planted, clicks: Ints, claim: Claim) -> list[Attack]:
     """Whether released clicks tell that one user more holds their pairs.
 
@@ -41,16 +53,53 @@ def on_joiners(planted: Planted, clicks: Ints, claim: Claim) -> list[Attack]:
         clicks: Released clicks of every pair.
         claim: Of the whole release.
     """
-    found: list[Attack] = []
-    for joiner in planted.joiners:
-        with_user, without = clicks[joiner.with_user], clicks[joiner.without]
-        found.append(
-            Attack(
-                target="released counts",
-                canary=f"{joiner.name} of {joiner.holders}",
-                trials=len(joiner.with_user),
-                found=told_apart(with_user.sum(axis=1), without.sum(axis=1), claim, ALPHA),
-                claim=claim,
-            )
-        )
-    return found
+    return [
+        _joined("released counts", joiner, _of(joiner), clicks, claim) for joiner in planted.joiners
+    ]
+
+
+def on_shown(planted: Planted, chosen: Ints, shown: Ints, claim: Claim) -> Attack | None:
+    """Whether rows of canaries who hold a released pair are drawn more often than the cap allows.
+
+    Args:
+        planted: The log with its canaries.
+        chosen: The pairs that may be released.
+        shown: The users of whom a row is drawn.
+        claim: Of the sampling.
+    """
+    flags = _flags(planted, chosen).astype(bool)
+    canaries = [joiner.canaries[flags[joiner.with_user].any(axis=1)] for joiner in planted.joiners]
+    held = np.concatenate([np.zeros(0, dtype=np.int64), *canaries])
+    if not len(held):
+        return None
+    hits = int(np.isin(held, shown).sum())
+    return Attack(
+        target="drawn rows",
+        canary="holds a released pair",
+        trials=len(held),
+        found=shown_at_least(hits, len(held), ALPHA),
+        claim=claim,
+    )
+
+
+def _joined(target: str, joiner: Joiner, canary: str, scores: Ints, claim: Claim) -> Attack:
+    """By the scores of all pairs of a group together."""
+    with_user, without = scores[joiner.with_user], scores[joiner.without]
+    return Attack(
+        target=target,
+        canary=canary,
+        trials=len(joiner.with_user),
+        found=told_apart(with_user.sum(axis=1), without.sum(axis=1), claim, ALPHA),
+        claim=claim,
+    )
+
+
+def _of(joiner: Joiner) -> str:
+    return f"{joiner.name} of {joiner.holders}"
+
+
+def _flags(planted: Planted, chosen: Ints) -> Ints:
+    """1 for every pair that may be released, and 0 for the others."""
+    flags = np.zeros(planted.hist.pairs, dtype=np.int64)
+    flags[chosen] = 1
+    return flags

@@ -34,7 +34,7 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
     )
     noisy = noisy_counts(hist, np.arange(4 * trials), mu_squared=mu_squared, rng=rng)
     with_user, without = noisy.steps[0 : 2 * trials : 2], noisy.steps[2 * trials :: 2]
-    claim = visible(mu_squared)
+    claim = visible(Account((spending(mu_squared),)))
     seen = {
         "its clicks": (with_user, without),
         "last bits of its clicks": (_last_bit(with_user), _last_bit(without)),
@@ -51,10 +51,15 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
     ]
 
 
-def visible(mu_squared: Fraction) -> Claim:
-    """What noisy sums that spend so much may show, at a δ that can be seen."""
-    account = Account((Gaussian(name="claimed", norm_squared=1, variance=1 / mu_squared),))
-    delta = account.delta(0) * _VISIBLE
+def spending(mu_squared: Fraction) -> Gaussian:
+    """A stage of noisy sums that spends so much."""
+    return Gaussian(name="claimed", norm_squared=1, variance=1 / mu_squared)
+
+
+def visible(account: Account) -> Claim:
+    """What stages may show, at a δ that can be seen."""
+    aside = account.cost.delta
+    delta = aside + (account.delta(0) - aside) * _VISIBLE
     return Claim(epsilon=float(account.epsilon(delta)), delta=float(delta))
 
 

@@ -44,8 +44,9 @@ def _number(value: float | None, otherwise: str) -> str:
 
 
 def _unclaimed(found: dict[str, Any]) -> list[Text]:
-    seen = [a for a in found["attacks"] if a["epsilon_claimed"] is None and a["delta_at_least"]]
-    if not seen:
+    if all(attack["epsilon_claimed"] is not None for attack in found["attacks"]):
         return []
-    words = "the counts of this mode are computed from the log as it is and give users away; "
+    words = (
+        "nothing is claimed of this mode's counts, which depend on the log and give users away; "
+    )
     return [Text(words + "--counts private and synthesize protect them", style="yellow")]

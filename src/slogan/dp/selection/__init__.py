@@ -57,6 +57,11 @@ def names() -> tuple[str, ...]:
     return module_names(sys.modules[__name__])
 
 
+def fewest(name: str) -> int:
+    """The selector of that name never selects pairs of fewer users: a public constant."""
+    return getattr(load_module(sys.modules[__name__], name), "FIRST", 1)
+
+
 def load(name: str = DEFAULT) -> Selector:
     """The selector of that name."""
     return load_module(sys.modules[__name__], name).select
