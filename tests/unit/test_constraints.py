@@ -117,11 +117,12 @@ def test_the_more_pairs_a_user_holds_the_more_is_decided_in_integers(monkeypatch
     assert [k for k in range(4) if not constraints.allows_user(k, counts)] == broken
 
 
-def test_the_margin_exceeds_the_error_of_a_sum_of_any_length():
-    """(n + 14) roundings of 2^-53, as the proof counts them."""
+def test_the_margin_exceeds_the_error_of_a_sum_of_any_length_and_stays_narrow():
+    """(n + 14) roundings of 2^-53, as the proof counts them; exact arithmetic remains seldom."""
     for pairs in (1, 10**3, 10**7, 10**10, 2**40):
         margin = Fraction(_CLEAR) + pairs * Fraction(_CLEAR_FOR_EACH_PAIR)
         assert margin > Fraction(18, 10) * (pairs + 14) * Fraction(2) ** -53
+        assert margin < Fraction(1, 10**8) + 3 * pairs * Fraction(2) ** -53
 
 
 def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):
