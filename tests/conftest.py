@@ -51,13 +51,17 @@ def ladder():
 def pytest_runtest_makereport(item, call):
     """A test is a case, a property as many cases as Hypothesis had examples of it."""
     report = yield
-    if report.failed:
-        record("failed", 1, item.nodeid)
     if report.when == "call" and report.passed:
         told = getattr(item, "hypothesis_statistics", "1 passing")
         examples = re.findall(r"(\d+) (?:passing|failing)", told)
         record("cases tried", sum(map(int, examples)), item.nodeid)
     return report
+
+
+def pytest_runtest_logreport(report):
+    """Where several processes run tests, a worker that died is reported by nobody but the first."""
+    if report.failed:
+        record("failed", 1, report.nodeid)
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
 from slogan.privacy import PrivacyBudget
 
-# Floating point decides only what is clear by a relative 1e-9, several times the largest error of a
-# sum of a million logarithms; whatever is closer to the limit is decided in integers.
+# Floating point decides only what is clear by a relative 1e-9, and by two roundings more for each
+# pair of a user, twice the largest error of their sum; what is closer is decided in integers.
 _CLEAR = 1e-9
+_CLEAR_FOR_EACH_PAIR = 2.0**-52
 # Products of more bits than this are not formed: what they would decide counts as a violation,
 # which costs some pair a billionth of its clicks and nothing else.
 _MOST_BITS = 5_000_000
@@ -91,7 +92,7 @@ class PrivacyConstraints:
     def violated(self, counts: Ints) -> Ints:
         """The users whose constraint these counts break, decided exactly."""
         charge = self.charge(counts)
-        suspects = np.flatnonzero(charge >= self.limit * (1 - _CLEAR))
+        suspects = np.flatnonzero(charge >= self.limit - self.doubt)
         first = self.first_row[suspects]
         rows = self.first_row[suspects + 1] - first
         begin = np.cumsum(rows) - rows
@@ -111,7 +112,7 @@ class PrivacyConstraints:
         rows = np.arange(int(self.first_row[user]), int(self.first_row[user + 1]))
         clicks = counts[self.hist.pair[rows]]
         charge = float(self.cost_of_rows(rows) @ clicks)
-        if abs(charge - self.limit) > _CLEAR * self.limit:
+        if abs(charge - self.limit) > self.doubt[user]:
             return charge < self.limit
         return self._fits({int(row): int(n) for row, n in zip(rows, clicks, strict=True) if n})
 
@@ -119,6 +120,11 @@ class PrivacyConstraints:
     def first_row(self) -> Ints:
         """Where each user's rows begin in the histogram, with one entry past the end."""
         return np.searchsorted(self.hist.user, np.arange(self.hist.users + 1)).astype(np.int64)
+
+    @cached_property
+    def doubt(self) -> Floats:
+        """For each user, how close to its limit a charge must be for integers to decide."""
+        return self.limit * (_CLEAR + _CLEAR_FOR_EACH_PAIR * np.diff(self.first_row))
 
     def _fits(self, clicks_of_row: dict[int, int]) -> bool:
         """Π c_ij^x · q ≤ p · Π (c_ij − c_ijk)^x, with p/q the allowance."""

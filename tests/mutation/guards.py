@@ -35,6 +35,8 @@ _GUARDS = {
         "tests/paper/test_limits.py",
         "tests/paper/test_figure1.py",
     ],
+    "privacy.py": ["tests/unit/test_privacy.py"],
+    "randomness.py": ["tests/unit/test_randomness.py"],
     "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
     "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
     "dp/capped_sampling.py": ["tests/unit/test_capped_sampling.py", *_ROUNDING],

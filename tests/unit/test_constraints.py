@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slogan.constraints import PrivacyConstraints, privacy_constraints
+from slogan.constraints import (
+    _CLEAR,
+    _CLEAR_FOR_EACH_PAIR,
+    PrivacyConstraints,
+    privacy_constraints,
+)
 from slogan.plan import plan
 from slogan.privacy import PrivacyBudget
 from strategies import histogram
@@ -93,6 +98,31 @@ def test_errors_of_logarithms_decide_nothing(error, nudge):
         assert exact.upper.tolist() == [2 * clicks - (not keeps)] * 2
         assert exact.violated(counts).tolist() == ([] if keeps else [0, 1])
         assert exact.allows_user(0, counts) == keeps
+
+
+@pytest.mark.parametrize("error", [-4e-5, 4e-5])
+@pytest.mark.parametrize("nudge", [Fraction(0), *NUDGES])
+def test_the_more_pairs_a_user_holds_the_more_is_decided_in_integers(monkeypatch, error, nudge):
+    """As if each addition were off by a part in 10^6: 50 pairs then leave 5 parts in 10^5 open."""
+    monkeypatch.setattr("slogan.constraints._CLEAR_FOR_EACH_PAIR", 1e-6)
+    hist = histogram([[1] * 50, [1] * 50, [1] * 50, [0] * 49 + [3]])
+    counts = np.array([1] * 49 + [0])  # t = 3/2
+    allowance = Fraction(3, 2) ** 49 * (1 + nudge)
+    limit = float(logarithm(allowance))
+    constraints = Imprecise(hist=hist, allowance=allowance, limit=limit, error=error)
+    broken = [] if nudge >= 0 else [0, 1, 2]
+
+    assert constraints.doubt == pytest.approx(limit * np.array([5e-5, 5e-5, 5e-5, 1e-6]), rel=0.01)
+    assert constraints.violated(counts).tolist() == broken
+    assert [k for k in range(4) if not constraints.allows_user(k, counts)] == broken
+
+
+def test_the_margin_exceeds_the_error_of_a_sum_of_any_length_and_stays_narrow():
+    """(n + 14) roundings of 2^-53, as the proof counts them; exact arithmetic remains seldom."""
+    for pairs in (1, 10**3, 10**7, 10**10, 2**40):
+        margin = Fraction(_CLEAR) + pairs * Fraction(_CLEAR_FOR_EACH_PAIR)
+        assert margin > Fraction(18, 10) * (pairs + 14) * Fraction(2) ** -53
+        assert margin < Fraction(1, 10**8) + 3 * pairs * Fraction(2) ** -53
 
 
 def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):

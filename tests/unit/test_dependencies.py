@@ -7,11 +7,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from tests.dependencies import LOCK, LOCKS, ROOT, UNREACHABLE, ask, judged, listed, locked
+from tests.dependencies import (
+    LOCK,
+    LOCKS,
+    ROOT,
+    UNREACHABLE,
+    ask,
+    for_everybody,
+    judged,
+    listed,
+    locked,
+)
 
 FINE = {"name": "numpy", "version": "2.3.4", "vulns": []}
 SKIPPED = {"name": "scipy", "skip_reason": "not found"}
 KNOWN = {"name": "jinja2", "version": "3.1.0", "vulns": [{"id": "PYSEC-1"}]}
+FAILED = {"name": "pip-audit", "failure": "a line without a hash"}
+TOOLS = ROOT / ".venv-audit/bin"
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
@@ -37,6 +49,18 @@ def test_a_package_without_a_hash_is_seen():
     assert locked(lock) == {("numpy", "2.3.4"): 2, ("scipy", "1.16"): 0}
 
 
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_pip_audit_is_handed_every_pin_and_no_marker(lock):
+    """One file may not hold two versions of a package."""
+    files = for_everybody(lock.read_text())
+    found = [locked(text) for text in files]
+
+    assert sum(map(len, found)) == len(locked(lock.read_text()))
+    assert {pin: n for file in found for pin, n in file.items()} == locked(lock.read_text())
+    assert all(len({name for name, _ in file}) == len(file) for file in found)
+    assert not any(";" in text for text in files)
+
+
 def test_the_hashes_of_an_sbom_are_counted():
     hashes = [{"alg": "SHA-256", "content": "00"}, {"alg": "SHA-256", "content": "11"}]
     sbom = {
@@ -52,9 +76,13 @@ def test_the_hashes_of_an_sbom_are_counted():
 @pytest.mark.parametrize(
     ("answers", "ok"),
     [
-        ([[]], None),  # no network: pip-audit prints nothing
-        ([[SKIPPED, SKIPPED]], None),  # a mirror that knows no vulnerabilities
-        ([[FINE], []], None),
+        ([[]], None),
+        ([[SKIPPED, SKIPPED]], None),  # no network, or a mirror that knows no vulnerabilities
+        ([[FINE], [SKIPPED]], None),
+        ([[KNOWN], []], False),
+        ([[KNOWN], [SKIPPED]], False),
+        ([[FINE], [FAILED]], False),
+        ([[FAILED, SKIPPED], [SKIPPED]], False),
         ([[FINE, SKIPPED]], False),
         ([[FINE, KNOWN]], False),
         ([[FINE], [KNOWN]], False),
@@ -66,6 +94,44 @@ def test_an_audit_passes_only_if_every_package_was_asked_about(answers, ok):
 
     assert found is ok
     assert (words == UNREACHABLE) == (ok is None)
+
+
+@pytest.fixture
+def pip_audit(tmp_path):
+    """A pip-audit that prints and says one thing; what is made of it for a lock of two packages."""
+
+    def asked(out="", err=""):
+        (tmp_path / "out").write_text(out)
+        (tmp_path / "err").write_text(err)
+        script = tmp_path / "pip-audit"
+        script.write_text(f"#!/bin/sh\ncat {tmp_path}/out\ncat {tmp_path}/err >&2\nexit 1\n")
+        script.chmod(0o700)
+        lock = tmp_path / "lock"
+        lock.write_text("jinja2==3.1.0 --hash=sha256:00\nscipy==1.16 --hash=sha256:00\n")
+        return judged([ask(tmp_path, lock)])
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("said", "ok", "words"),
+    [
+        ("ERROR:pip_audit._cli:Could not connect to PyPI's vulnerability feed", None, UNREACHABLE),
+        ("requests.exceptions.ConnectionError: refused", None, UNREACHABLE),
+        ("requests.exceptions.ProxyError: 403", None, UNREACHABLE),
+        ("Traceback\nKeyError: 'vulns'", False, "pip-audit failed: KeyError: 'vulns'"),
+        ("", False, "pip-audit failed: it ended with code 1"),
+    ],
+)
+def test_only_a_missing_connection_is_called_one(pip_audit, capsys, said, ok, words):
+    assert pip_audit(err=said) == (ok, words)
+    assert (said in capsys.readouterr().err) or ok is None
+
+
+def test_a_package_that_pip_audit_passes_over_is_missed(pip_audit):
+    answer = {"dependencies": [{"name": "jinja2", "version": "3.1.0", "vulns": []}]}
+
+    assert pip_audit(out=json.dumps(answer)) == (False, "pip-audit could not ask about scipy")
 
 
 @contextmanager
@@ -102,9 +168,20 @@ def osv(known):
 def test_pip_audit_asks_about_the_locks_and_is_heard(known, ok):
     """`make test-all` has its environment."""
     with osv(known) as (url, asked):
-        answers = [ask(ROOT / ".venv-audit/bin", lock, url) for lock in LOCKS]
+        answers = [ask(TOOLS, lock, url) for lock in LOCKS]
 
     assert judged(answers)[0] is ok
-    everything = {package for lock in LOCKS for package in locked(lock.read_text())}
-    assert {*asked} <= everything
-    assert {name for name, _ in asked} >= {"jinja2", "duckdb", "ortools", "pip-audit"}
+    assert {*asked} == {package for lock in LOCKS for package in locked(lock.read_text())}
+
+
+@pytest.mark.long
+def test_pip_audits_own_failures_are_told_apart(tmp_path):
+    lock = tmp_path / "lock"
+    lock.write_text("numpy==2.4.6\n")
+    with osv(None) as (url, asked):
+        ok, words = judged([ask(TOOLS, lock, url)])
+
+    assert (ok, asked) == (False, [])
+    assert "does not contain a hash" in words
+    # the server is gone
+    assert judged([ask(TOOLS, LOCKS[-1], url)]) == (None, UNREACHABLE)

@@ -14,8 +14,8 @@ TOLD = [
 ]
 
 
-def failure(test):
-    return {"what": "failed", "number": 1, "test": test}
+def failure(test, rung="tests"):
+    return {"what": "failed", "number": 1, "test": test, "rung": rung}
 
 
 def test_the_table_adds_up():
@@ -44,8 +44,44 @@ def test_a_failure_is_in_the_list(test, first, second):
     assert "- the rung `tests` ended with code 1" in lines
 
 
-def test_a_rung_that_ends_early_is_told():
-    assert len(ladder.verdict(TOLD, {"tests": 139})) > 1
+@pytest.mark.parametrize(
+    ("code", "failures"),
+    [
+        (1, []),
+        (139, []),
+        (-9, [failure("tests/unit/test_plan.py::test_a")]),  # killed after a test had failed
+        (2, [failure("tests/faults/test_kills.py::test_a")]),
+        (1, [failure("src/slogan/plan.py: a -> b", "mutants")]),  # another rung's
+    ],
+)
+def test_nothing_is_known_of_a_rung_that_ended_early(code, failures):
+    lines = ladder.verdict([*TOLD, *failures], {"tests": code, "mutants": int(bool(failures))})
+
+    assert lines[0] == "**lost: unknown, leaked: unknown**"
+    assert f"- the rung `tests` ended with code {code}" in lines
+    assert "- no failure that was told explains how `tests` ended" in lines
+    assert all(any(line["test"] in told for told in lines) for line in failures)
+
+
+def test_spark_tests_that_did_not_run_are_told():
+    def remarks(*rungs):
+        lines = ladder.table(TOLD, dict.fromkeys(rungs, 0), seconds=90)
+        return [line for line in lines if "Spark" in line]
+
+    assert remarks("tests") == []
+    assert remarks(ladder.WITHOUT_SPARK) == [
+        "Spark's tests did not run: there is no Java 17 or later here."
+    ]
+
+
+@pytest.mark.parametrize(("code", "spark"), [(0, True), (1, False)])
+def test_without_java_the_rung_has_another_name(monkeypatch, code, spark):
+    done = subprocess.CompletedProcess([], code)
+    monkeypatch.setattr(ladder.subprocess, "run", lambda *_, **__: done)
+    rungs = ladder.rungs()
+
+    assert ("tests" in rungs) == spark
+    assert (ladder.WITHOUT_SPARK in rungs) == (not spark)
 
 
 def test_the_table_replaces_what_is_between_the_marks():
@@ -66,48 +102,48 @@ def test_rungs_run_even_after_one_failed(tmp_path):
         "from tests.conftest import record; record('cases tried', 5, 'x')",
     ]
     codes = ladder.climb(
-        {"first": [sys.executable, "-c", "raise SystemExit(3)"], "second": said}, tmp_path / "file"
+        {"first": [sys.executable, "-c", "raise SystemExit(3)"], "second": said}, tmp_path
     )
 
     assert codes == {"first": 3, "second": 0}
-    assert ladder.read(tmp_path / "file") == [{"what": "cases tried", "number": 5, "test": "x"}]
+    assert ladder.read(tmp_path) == [
+        {"what": "cases tried", "number": 5, "test": "x", "rung": "second"}
+    ]
 
 
 @pytest.fixture
-def told(tmp_path, request):
-    """What a small test file tells the ladder."""
+def run(tmp_path, request):
+    """Run a small test file; its exit code and what it tells the ladder."""
     root = request.config.rootpath
-    (tmp_path / "conftest.py").write_text((root / "tests/conftest.py").read_text())
-    (tmp_path / "test_small.py").write_text(
+
+    def ran(source, *options):
+        (tmp_path / "conftest.py").write_text((root / "tests/conftest.py").read_text())
+        (tmp_path / "test_small.py").write_text(source)
+        file = tmp_path / "file"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+        done = subprocess.run(
+            [*command, tmp_path],
+            env={"SLOGAN_LADDER": str(file)},
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+        )
+        return done.returncode, [json.loads(line) for line in file.read_text().splitlines()]
+
+    return ran
+
+
+def test_properties_count_their_examples_and_failures_are_told(run):
+    _, told = run(
         "from hypothesis import given, settings, strategies as st\n"
         "@settings(max_examples=40, database=None)\n"
         "@given(n=st.integers())\n"
         "def test_property(ladder, n): ladder.count('bytes fuzzed', 3)\n"
         "def test_plain(): pass\n"
-        "def test_failing(): assert False\n"
+        "def test_failing(): assert False\n",
+        *("-p", "no:xdist"),
     )
-    file = tmp_path / "file"
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:xdist",
-            "-p",
-            "no:cacheprovider",
-            tmp_path,
-        ],
-        env={"SLOGAN_LADDER": str(file)},
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-    )
-    return [json.loads(line) for line in file.read_text().splitlines()]
 
-
-def test_properties_count_their_examples_and_failures_are_told(told):
     def number(what, test):
         lines = [line for line in told if line["what"] == what and line["test"].endswith(test)]
         return sum(line["number"] for line in lines)
@@ -117,3 +153,12 @@ def test_properties_count_their_examples_and_failures_are_told(told):
     assert number("cases tried", "test_plain") == 1
     assert number("cases tried", "test_failing") == 0
     assert number("failed", "test_failing") == 1
+
+
+def test_a_worker_that_dies_is_told_by_the_test_it_died_of(run):
+    code, told = run("import os\ndef test_dying(): os._exit(9)\n", "-n", "1")
+
+    assert code == 1
+    assert [line["test"] for line in told if line["what"] == "failed"] == [
+        "test_small.py::test_dying"
+    ]

@@ -93,7 +93,8 @@ def test_a_name_does_not_change_with_what_is_above_it():
 
 def test_every_file_that_decides_a_guarantee_is_guarded():
     source = ROOT / "src/slogan"
-    deciding = [source / name for name in ("plan.py", "sampling.py", "constraints.py")]
+    names = ("plan.py", "sampling.py", "constraints.py", "privacy.py", "randomness.py")
+    deciding = [source / name for name in names]
     deciding += [*(source / "dp").rglob("*.py"), *(source / "audit").glob("*.py")]
     named = {str(file.relative_to(ROOT)) for file in deciding if any(mutants(file.read_text()))}
 

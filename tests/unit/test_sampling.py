@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from slogan.plan import Plan
-from slogan.randomness import SeededRandomness, SystemRandomness, uniform_below
+from slogan.randomness import SeededRandomness, SystemRandomness
 from slogan.sampling import sample_users
 from strategies import histogram, shared_histograms
 
@@ -34,23 +34,6 @@ def test_the_same_seed_gives_the_same_output_and_another_seed_another():
     )
 
     assert first == again != other
-
-
-def test_a_draw_beyond_the_last_multiple_is_drawn_again():
-    """With n = 3·2^61 a word above 2^64 − (2^64 mod n) must be rejected, not folded back."""
-
-    class Words:
-        seed = 0
-
-        def __init__(self):
-            self.left = [2**64 - 1, 2**63 + 2**62, 5]  # two beyond the last multiple, then 5
-
-        def words(self, n):
-            return np.array([self.left.pop(0) for _ in range(n)], dtype=np.uint64)
-
-    drawn = uniform_below(np.array([3 * 2**61]), Words())
-
-    assert drawn.tolist() == [5]
 
 
 def test_more_draws_than_one_batch(monkeypatch):

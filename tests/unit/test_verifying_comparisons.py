@@ -354,6 +354,14 @@ def test_shown_ids_are_told_by_their_form(sql):
     assert compared(sql, CLICKED, shown).shown_ids() == (5, 1, 2)
 
 
+@pytest.mark.parametrize(
+    "name", ["0123abcg-0000-4000-8000-000000000000", "anne-of-green-gables-of-avonlea-1908"]
+)
+def test_a_name_as_long_as_a_uuid_is_none_if_a_letter_is_beyond_f(sql, name):
+    assert len(name) == 36
+    assert compared(sql, CLICKED, [(name, "p", 1)]).shown_ids() == (1, 0, 0)
+
+
 def test_users_are_clipped_before_their_clicks_are_added(sql):
     """a has 3 of p and 4 of q, a norm of 5; b's 9 count as 8; only released pairs count."""
     clicked = [("a", "p", 3), ("a", "q", 4), ("a", "unseen", 99), ("b", "p", 9), ("c", "p", 1)]
