@@ -206,9 +206,7 @@ def publish_recorded(
 
 
 def settled(file: Path) -> bool:
-    """Whether the ledger in this file, if there is one, has no release left open."""
-    if not file.exists():
-        return True
+    """Whether the ledger in this file has no release left open; False while it cannot be used."""
     try:
         Ledger(file, _population(file)).books()
     except LedgerError:
