@@ -94,10 +94,10 @@ class Publication(ABC):
         """
         folder = Path(target)
         try:
-            str(folder).encode()
+            str(folder.absolute()).encode()
         except UnicodeEncodeError as cause:
             raise OptionError(
-                "the name of the release is not UTF-8", hint="choose another -o"
+                "the path of the release is not UTF-8", hint="choose another -o"
             ) from cause
         with self.stages.stage("write"):
             recorded = publish_recorded(

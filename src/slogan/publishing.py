@@ -194,7 +194,7 @@ def clear_attempts(parent: Path, settled: Settled) -> None:
 def _begun(target: Path) -> tuple[Attempt, Held]:
     place = target.absolute()
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         held = make(lambda token: Attempt(place, token).folder)
     except OSError as cause:
         raise StorageError(
@@ -232,7 +232,7 @@ def write_private(folder: Path, files: dict[str, str]) -> None:
     Whoever looks sees the old or the new, and none of the new before all are on disk.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder, mode=0o700)
         with scratch_folder(folder) as private:
             for name, text in files.items():
                 (private / name).touch(mode=0o600)  # the folder may be open to others
@@ -246,6 +246,19 @@ def write_private(folder: Path, files: dict[str, str]) -> None:
             f"nothing can be written to {folder}: {cause.strerror}",
             hint="make room, or check its permissions",
         ) from cause
+
+
+def make_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Make a folder and those above it, as far as they are missing, and have their names on disk.
+
+    Args:
+        folder: Which one.
+        mode: Its own; those above it get the usual one.
+    """
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=mode, exist_ok=True)
+        sync(folder.parent)
 
 
 def sync(path: Path) -> None:

@@ -28,9 +28,9 @@ def steps_of(site):
     return answer["steps"]
 
 
-# What a run can do without: stages write nothing themselves, the folders are there already, and
-# what cannot be cleared away is left to the next run.
-DISPENSABLE = ("stage ", "mkdir ledgers", "mkdir releases", "remove ", "rmdir ")
+# What a run can do without: stages write nothing themselves, and what cannot be cleared away is
+# left to the next run.
+DISPENSABLE = ("stage ", "remove ", "rmdir ")
 
 
 def full_at(site, step, name):

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slogan.engines.spark.reading import address
 from slogan.errors import SloganError
+from slogan.publishing import sync
 
 COMMON = "fitting"
 """The frame by which problems are told apart, written before it is known which one it is."""
@@ -57,7 +58,7 @@ class Checkpoints:
         partial = place.with_suffix(".partial")
         frame.write.mode("overwrite").parquet(address(partial))
         shutil.rmtree(place, ignore_errors=True)
-        partial.rename(place)
+        _name(partial, place)
         for older in self._numbers(name) - {number}:
             shutil.rmtree(self._place(name, older))
         return self._read(place)
@@ -73,12 +74,14 @@ class Checkpoints:
         """Keep something small beside the frames."""
         partial = self._folder / f"{name}.partial"
         partial.write_text(json.dumps(words))
-        partial.rename(self._folder / f"{name}.json")
+        _name(partial, self._folder / f"{name}.json")
 
     def noted(self, name: str) -> Any:
-        """What was kept, or None."""
-        file = self._folder / f"{name}.json"
-        return json.loads(file.read_text()) if file.exists() else None
+        """What was kept; None if there is nothing, or nothing that can be read."""
+        try:
+            return json.loads((self._folder / f"{name}.json").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
 
     def remove(self) -> None:
         """Leave nothing."""
@@ -93,3 +96,11 @@ class Checkpoints:
 
     def _read(self, place: Path) -> DataFrame:
         return self._session.read.parquet(address(place))
+
+
+def _name(partial: Path, place: Path) -> None:
+    """Give a file or a folder its name when all of it is on disk, and have the name there too."""
+    for path in [*partial.rglob("*"), partial]:
+        sync(path)
+    partial.rename(place)
+    sync(place.parent)
