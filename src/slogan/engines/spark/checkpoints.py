@@ -16,11 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from slogan.engines.spark.reading import address
 from slogan.errors import SloganError
 from slogan.publishing import sync
+from slogan.resuming import OURS, remove
 
 COMMON = "fitting"
 """The frame by which problems are told apart, written before it is known which one it is."""
-_OURS = "slogan.checkpoints"
-"""A file that says whose folder it is: no other is emptied."""
 _DIGITS = 6
 
 
@@ -31,13 +30,13 @@ class Checkpoints:
         self._session, self._top, self._folder = session, folder, folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not (folder / _OURS).exists():
+            if any(folder.iterdir()) and not (folder / OURS).exists():
                 raise SloganError(
                     f"{folder} holds other things than checkpoints",
                     hint="choose a folder that is empty or not there yet",
                 )
             folder.chmod(0o700)
-            (folder / _OURS).touch()
+            (folder / OURS).touch()
         except OSError as cause:
             raise SloganError(
                 f"cannot keep checkpoints in {folder}: {cause.strerror}",
@@ -85,7 +84,7 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Leave nothing."""
-        shutil.rmtree(self._top, ignore_errors=True)
+        remove(self._top)
 
     def _place(self, name: str, number: int) -> Path:
         return self._folder / f"{name}-{number:0{_DIGITS}}"
