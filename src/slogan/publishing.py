@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -13,7 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import LedgerError, ReleaseExistsError, SloganError, StorageError
+from slogan.errors import (
+    LedgerError,
+    LogNotFoundError,
+    ReleaseExistsError,
+    SloganError,
+    StorageError,
+)
 from slogan.folders import TOKEN, Held, clear, make, scratch_folder
 from slogan.stopping import cleaning
 
@@ -106,6 +113,8 @@ class Attempt:
         if self.partial.exists() and self.replaced.exists() and not self.target.exists():
             with suppress(OSError):  # another run was faster, to put it back or to publish
                 self.replaced.rename(self.target)
+            if not self.target.exists():
+                return  # the disk fails: the older release waits here for the next run
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -223,6 +232,17 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         raise ReleaseExistsError(
             f"{target} is not a release of slogan, so --force does not replace it",
             hint="choose another -o, or remove it yourself",
+        )
+
+
+def check_not_waiting(target: Path) -> None:
+    """Say why there is no release, if a killed run moved an older one aside to replace it."""
+    aside = f".{glob.escape(target.name)}{_PARTIAL}*/replaced"
+    if not os.path.lexists(target) and any(target.absolute().parent.glob(aside)):
+        raise LogNotFoundError(
+            f"no release at {target}: it was moved aside by a run that was to replace it and died",
+            hint="the next run that publishes into this folder puts it back; if that run was in a "
+            "ledger, slogan ledger does",
         )
 
 
