@@ -98,7 +98,7 @@ format: $(READY)
 
 lock:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python -m pip install --quiet uv==0.13.7
 	$(BIN)/uv pip compile pyproject.toml --extra dev $(LOCKED) --output-file requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench $(LOCKED) \
 	  --output-file requirements-bench.lock

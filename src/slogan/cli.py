@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Group, Parameter
 from cyclopts.config import Env, Toml
 
-from slogan import __version__, reviewing, surveying, words
+from slogan import __version__, resuming, reviewing, surveying, words
 from slogan.demo import demo as run_demo
 from slogan.dp.ledger import nothing_recorded
 from slogan.dp.private_histogram import divide
@@ -165,7 +165,7 @@ def sanitize(
             seed=seed,
             engine=reading.host(),
             memory_limit=reading.memory_limit,
-            checkpoints=output.absolute().with_name(f".{output.name}.solving"),
+            checkpoints=resuming.place(output),
             watcher=watch,
         )
         try:

@@ -18,7 +18,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, modest, released_file
 from slogan.privacy import Number, exact
-from slogan.publishing import write_private
+from slogan.publishing import check_not_waiting, write_private
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
@@ -223,6 +223,8 @@ def _about(
 def _released(release: SearchLog | Source) -> _Released:
     if isinstance(release, SearchLog):
         return _Released(log=release, users="same")
+    if isinstance(release, str | Path):
+        check_not_waiting(Path(release))
     if not (isinstance(release, str | Path) and Path(release).is_dir()):
         return _Released(log=read(release), users="same")
     folder = Path(release)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from slogan import resuming
 from slogan.arrays import Ints
 from slogan.dp.ledger import Charge, Ledger, publish_recorded
 from slogan.dp.mechanisms import Cost
@@ -94,10 +95,10 @@ class Publication(ABC):
         """
         folder = Path(target)
         try:
-            str(folder).encode()
+            str(folder.absolute()).encode()
         except UnicodeEncodeError as cause:
             raise OptionError(
-                "the name of the release is not UTF-8", hint="choose another -o"
+                "the path of the release is not UTF-8", hint="choose another -o"
             ) from cause
         with self.stages.stage("write"):
             recorded = publish_recorded(
@@ -108,6 +109,7 @@ class Publication(ABC):
                 ledger=ledger,
                 allow_unaccounted=allow_unaccounted,
             )
+        resuming.remove(resuming.place(folder))  # of another run, killed while it solved
         return {**self._told(), "release": str(folder), "ledger": recorded}
 
     def _told(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -13,7 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import LedgerError, ReleaseExistsError, SloganError, StorageError
+from slogan.errors import (
+    LedgerError,
+    LogNotFoundError,
+    ReleaseExistsError,
+    SloganError,
+    StorageError,
+)
 from slogan.folders import TOKEN, Held, clear, make, scratch_folder
 from slogan.stopping import cleaning
 
@@ -106,6 +113,8 @@ class Attempt:
         if self.partial.exists() and self.replaced.exists() and not self.target.exists():
             with suppress(OSError):  # another run was faster, to put it back or to publish
                 self.replaced.rename(self.target)
+            if not self.target.exists():
+                return  # the disk fails: the older release waits here for the next run
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -194,7 +203,7 @@ def clear_attempts(parent: Path, settled: Settled) -> None:
 def _begun(target: Path) -> tuple[Attempt, Held]:
     place = target.absolute()
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         held = make(lambda token: Attempt(place, token).folder)
     except OSError as cause:
         raise StorageError(
@@ -226,13 +235,24 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         )
 
 
+def check_not_waiting(target: Path) -> None:
+    """Say why there is no release, if a killed run moved an older one aside to replace it."""
+    aside = f".{glob.escape(target.name)}{_PARTIAL}*/replaced"
+    if not os.path.lexists(target) and any(target.absolute().parent.glob(aside)):
+        raise LogNotFoundError(
+            f"no release at {target}: it was moved aside by a run that was to replace it and died",
+            hint="the next run that publishes into this folder puts it back; if that run was in a "
+            "ledger, slogan ledger does",
+        )
+
+
 def write_private(folder: Path, files: dict[str, str]) -> None:
     """Write a curator's files, which only their owner can open, in place of older ones.
 
     Whoever looks sees the old or the new, and none of the new before all are on disk.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder, mode=0o700)
         with scratch_folder(folder) as private:
             for name, text in files.items():
                 (private / name).touch(mode=0o600)  # the folder may be open to others
@@ -246,6 +266,19 @@ def write_private(folder: Path, files: dict[str, str]) -> None:
             f"nothing can be written to {folder}: {cause.strerror}",
             hint="make room, or check its permissions",
         ) from cause
+
+
+def make_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Make a folder and those above it, as far as they are missing, and have their names on disk.
+
+    Args:
+        folder: Which one.
+        mode: Its own; those above it get the usual one.
+    """
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=mode, exist_ok=True)
+        sync(folder.parent)
 
 
 def sync(path: Path) -> None:

@@ -10,6 +10,8 @@ import slogan
 from slogan import engines, errors, objectives
 from slogan.constraints import privacy_constraints
 from slogan.engines import Question
+from slogan.engines.spark import checkpoints
+from slogan.engines.spark.checkpoints import Checkpoints
 from slogan.generate import generate
 from slogan.plan import plan
 from slogan.searchlog import read
@@ -230,3 +232,22 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
 def test_what_is_not_distributed_is_refused(spark, small, options, words):
     with pytest.raises(errors.OptionError, match=words):
         slogan.sanitize(small, BUDGET, solver="distributed", **{"engine": spark, **options})
+
+
+def test_a_note_is_on_disk_before_and_after_it_gets_its_name(tmp_path, monkeypatch):
+    kept, synced = Checkpoints(None, tmp_path / "kept"), []
+    monkeypatch.setattr(checkpoints, "sync", lambda path: synced.append((path.name, path.exists())))
+    kept.note("trace", [(20, 1.0, 2.0)])
+
+    assert kept.noted("trace") == [[20, 1.0, 2.0]]
+    assert synced == [("trace.partial", True), ("kept", True)]
+
+
+@pytest.mark.parametrize("left", [b"", b"[[20, 1.0", b"\0" * 20, b"\xff"])
+def test_a_note_that_cannot_be_read_counts_as_none(tmp_path, left):
+    kept = Checkpoints(None, tmp_path / "kept")
+    kept.note("trace", [(20, 1.0, 2.0)])
+    (tmp_path / "kept/trace.json").write_bytes(left)
+
+    assert kept.noted("trace") is None
+    assert kept.noted("other") is None

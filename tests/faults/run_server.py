@@ -3,7 +3,8 @@
 Says that it is ready, reads orders as lines of JSON, each a list of runs that start together, and
 answers with a line of JSON: for each run its exit code (−n if signal n ended it), its steps by name
 up to its end or its fault, and the most memory it held. A step is what changes a disk, as an audit
-hook and a wrapped fsync see it, and the begin and end of a stage.
+hook and a wrapped fsync see it, and the begin and end of a stage. A disk that is "full" stays so:
+from that step on all fail that need room.
 """
 
 import atexit
@@ -28,6 +29,7 @@ from slogan import stages
 from slogan.folders import TOKEN
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.fsync", "stage"}
+NEED_ROOM = {"open", "os.rename", "os.mkdir", "os.fsync"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -46,17 +48,18 @@ def name_of(event, args):
 
 
 class Steps:
-    """Notes the steps of this process, and lets the fault happen instead of one of them."""
+    """Notes the steps of this process, and lets the fault happen instead of some of them."""
 
-    def __init__(self, at, fault, report):
-        self.names, self.at, self.fault, self.report = [], at, fault, report
+    def __init__(self, struck, fault, report):
+        self.names, self.struck, self.fault, self.report = [], struck, fault, report
 
     def hook(self, event, args):
         if not changes(event, args):
             return
         self.names.append(name_of(event, args))
-        if len(self.names) == self.at:
-            self.tell()
+        if len(self.names) in self.struck:
+            if len(self.names) == self.struck[0]:
+                self.tell()
             self.fault(event)
 
     def tell(self):
@@ -80,6 +83,13 @@ class Steps:
         sys.addaudithook(self.hook)
 
 
+def struck(run):
+    """The numbers of the steps that meet the fault: one, or all from there on."""
+    if "at" not in run:
+        return range(0)
+    return range(run["at"], sys.maxsize if run["fault"][0] == "full" else run["at"] + 1)
+
+
 def fault_of(run):
     kind, value = run.get("fault") or ("signal", 0)
 
@@ -91,7 +101,7 @@ def fault_of(run):
         elif kind == "wait":
             while not Path(value).exists():
                 time.sleep(0.01)
-        elif kind == "error" and event != "stage":
+        elif (kind == "error" and event != "stage") or (kind == "full" and event in NEED_ROOM):
             raise OSError(value, os.strerror(value))
 
     return strike
@@ -117,7 +127,7 @@ def perform(run, report):
     if run.get("unprivileged"):
         without_privileges()
     sys.argv = ["slogan", *run["command"]]
-    steps = Steps(run.get("at"), fault_of(run), report)
+    steps = Steps(struck(run), fault_of(run), report)
     steps.install()
     try:
         code = entry.main() or 0

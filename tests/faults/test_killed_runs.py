@@ -14,25 +14,27 @@ import slogan
 
 STAGES = {
     "sanitize": ("count", "constrain", "solve", "gate", "sample", "write"),
+    "laplace": (*("count", "constrain", "solve", "leave-one-out", "gate", "sample"), "write"),
+    "private": ("count", "selection", "counts", "solve", "sample", "write"),
     "synthesize": (
         *("count", "selection", "counts", "sizes", "coverage", "association", "synthesis"),
         "write",
     ),
 }
-every_verb = pytest.mark.parametrize("verb", STAGES)
+every_mode = pytest.mark.parametrize("mode", MODES)
 
 
-def strike(site, verb, target, *more, recorded=False, **faults):
+def strike(site, mode, target, *more, recorded=False, **faults):
     """Kill a run and let another one follow; what the server answered about the killed one.
 
     The disk is checked as the killed run left it, and after the next run, which need not know the
     ledger.
     """
     before, known = site.manifest(target), site.outcomes(target)
-    answer = site.perform(site.run(verb, target, *more, **faults))[0]
+    answer = site.perform(site.run(mode, target, *more, **faults))[0]
     assert answer["code"] in (0, -signal.SIGKILL), site.say()
     site.check_releases()
-    site.next_run(verb, recorded=recorded)
+    site.next_run(mode, recorded=recorded)
     if before is not None:
         assert site.manifest(target) is not None
         site.replaced[before] += site.manifest(target) != before
@@ -42,20 +44,20 @@ def strike(site, verb, target, *more, recorded=False, **faults):
     return answer
 
 
-def steps_of(site, verb, *more):
+def steps_of(site, mode, *more):
     """The steps of a run that nobody kills; leaves its release."""
-    answer = site.perform(site.run(verb, "release", *more))[0]
+    answer = site.perform(site.run(mode, "release", *more))[0]
     assert answer["code"] == 0, site.say()
     return answer["steps"]
 
 
-def strikes(site, verb, *names):
+def strikes(site, mode, *names):
     """The numbers of the first steps of these names; each is struck before it is done."""
-    steps = steps_of(site, verb)
+    steps = steps_of(site, mode)
     return [steps.index(name) + 1 for name in names]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@every_mode
 def test_a_kill_at_some_steps(site, ladder, mode):
     """While a release is filled, before it is booked, before it has its name, and after."""
     chosen = strikes(
@@ -73,17 +75,17 @@ def test_a_kill_at_some_steps(site, ladder, mode):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@every_verb
-def test_a_kill_at_every_step(site, ladder, verb):
+@every_mode
+def test_a_kill_at_every_step(site, ladder, mode):
     step, answer = 0, {"code": None}
     while answer["code"] != 0:
         step += 1
         at = {"at": step, "fault": KILL, "recorded": step % 2 == 0}
-        answer = strike(site, verb, f"release-{step}", **at)
+        answer = strike(site, mode, f"release-{step}", **at)
 
     ladder.count("faults injected", step - 1)
     assert step == len(answer["steps"]) + 1
-    assert {f"stage {name}" for name in STAGES[verb]} <= set(answer["steps"])
+    assert {f"stage {name}" for name in STAGES[mode]} <= set(answer["steps"])
     assert {"published", "abandoned"} == set(site.check_books().outcomes.values())
     for release in site.releases.iterdir():
         assert slogan.verify(site.log, release).ok
@@ -91,19 +93,19 @@ def test_a_kill_at_every_step(site, ladder, verb):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@every_verb
-def test_a_kill_at_every_step_without_a_ledger(site, ladder, verb):
+@every_mode
+def test_a_kill_at_every_step_without_a_ledger(site, ladder, mode):
     step, answer = 0, {"code": None}
     while answer["code"] != 0:
         step += 1
         release = site.releases / f"release-{step}"
         at = {"at": step, "fault": KILL, "recorded": False}
-        answer = site.perform(site.run(verb, release.name, **at))[0]
+        answer = site.perform(site.run(mode, release.name, **at))[0]
         done = answer["code"] == 0 or f"rename {release.name}" in answer["steps"][:-1]
         assert release.exists() == done, answer
         if done:
             assert_whole(release)
-        site.next_run(verb, recorded=False)
+        site.next_run(mode, recorded=False)
 
     ladder.count("faults injected", step - 1)
     assert step == len(answer["steps"]) + 1
@@ -112,13 +114,13 @@ def test_a_kill_at_every_step_without_a_ledger(site, ladder, verb):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@every_verb
-def test_a_kill_at_every_step_of_a_replacement(site, ladder, verb):
-    (first,) = strikes(site, verb, "mkdir .release.partial-")
+@every_mode
+def test_a_kill_at_every_step_of_a_replacement(site, ladder, mode):
+    (first,) = strikes(site, mode, "mkdir .release.partial-")
     step, answer = first - 1, {"code": None}
     while answer["code"] != 0:
         step += 1
-        answer = strike(site, verb, "release", "--force", at=step, fault=KILL)
+        answer = strike(site, mode, "release", "--force", at=step, fault=KILL)
 
     ladder.count("faults injected", step - first)
     assert "rename replaced" in answer["steps"]
@@ -127,21 +129,21 @@ def test_a_kill_at_every_step_of_a_replacement(site, ladder, verb):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@every_verb
+@every_mode
 @pytest.mark.parametrize("when", ["rename web-users.ledger", "rename release"])
-def test_a_kill_while_the_next_run_clears_up(site, ladder, verb, when):
+def test_a_kill_while_the_next_run_clears_up(site, ladder, mode, when):
     """Killed when filled or when booked, and killed again at each step of clearing up after it."""
-    (step,), again, steps = strikes(site, verb, when), 0, [""]
-    while steps[-1] != "mkdir releases":  # which is when it begins with its own
+    (step,), again, steps = strikes(site, mode, when), 0, [""]
+    while not steps[-1].startswith("mkdir .release-"):  # which is when it begins with its own
         again += 1
         targets = (f"release-{again}", f"release-{again}b")
         answers = [
-            site.perform(site.run(verb, target, at=at, fault=KILL))[0]
+            site.perform(site.run(mode, target, at=at, fault=KILL))[0]
             for target, at in zip(targets, (step, again), strict=True)
         ]
         assert [answer["code"] for answer in answers] == [-signal.SIGKILL] * 2
         site.check_releases()
-        site.next_run(verb, recorded=False)
+        site.next_run(mode, recorded=False)
         site.check_books()
         for answer, target in zip(answers, targets, strict=True):
             booked = when == "rename release" and target == targets[0]
@@ -155,20 +157,20 @@ def test_a_kill_while_the_next_run_clears_up(site, ladder, verb, when):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@every_verb
+@every_mode
 @pytest.mark.parametrize("seed", range(3))
-def test_kills_at_random_times(site, ladder, verb, seed):
+def test_kills_at_random_times(site, ladder, mode, seed):
     """As many as do come before the run is done."""
-    rng, struck, tried = random.Random(f"{verb} {seed}"), 0, 0
+    rng, struck, tried = random.Random(f"{mode} {seed}"), 0, 0
     begin = time.monotonic()
-    steps_of(site, verb)
+    steps_of(site, mode)
     lasts = time.monotonic() - begin
     while struck < 50:
         tried += 1
         assert tried < 200
         after = rng.uniform(0, lasts)
         at_random = {"after": after, "signal": int(signal.SIGKILL)}
-        answer = strike(site, verb, f"release-{tried}", **at_random, recorded=tried % 2 == 0)
+        answer = strike(site, mode, f"release-{tried}", **at_random, recorded=tried % 2 == 0)
         if answer["code"] != 0:
             struck += 1
         else:  # the first run may have met a busier machine

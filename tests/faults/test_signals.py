@@ -3,13 +3,14 @@
 import signal
 
 import pytest
+from doomed_runs import MODES
 
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def ask(site, verb, target, *, step, number):
+def ask(site, mode, target, *, step, number):
     """Send a run a signal at a step; whether it came in time."""
-    answer = site.perform(site.run(verb, target, at=step, fault=["signal", int(number)]))[0]
+    answer = site.perform(site.run(mode, target, at=step, fault=["signal", int(number)]))[0]
     said = site.say()
     assert answer["code"] in (0, 128 + number), said
     assert "Traceback" not in said
@@ -19,8 +20,8 @@ def ask(site, verb, target, *, step, number):
     return answer["code"] != 0
 
 
-def steps_of(site, verb):
-    answer = site.perform(site.run(verb, "release"))[0]
+def steps_of(site, mode):
+    answer = site.perform(site.run(mode, "release"))[0]
     assert answer["code"] == 0, site.say()
     return answer["steps"]
 
@@ -39,12 +40,12 @@ def test_a_signal_at_some_steps(site, ladder, number):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("verb", ["sanitize", "synthesize"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", ASKING[:2], ids=lambda number: number.name)
-def test_a_signal_at_every_step(site, ladder, verb, number):
-    steps = steps_of(site, verb)
+def test_a_signal_at_every_step(site, ladder, mode, number):
+    steps = steps_of(site, mode)
     for n, name in enumerate(steps, start=1):
-        struck = ask(site, verb, f"release-{n}", step=n, number=number)
+        struck = ask(site, mode, f"release-{n}", step=n, number=number)
         assert struck, name
 
     ladder.count("faults injected", len(steps))

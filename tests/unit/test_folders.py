@@ -188,6 +188,19 @@ def test_the_evidence_stays_while_its_ledger_cannot_be_used(tmp_path, ledger, mo
     assert not left[0].exists()
 
 
+def test_the_evidence_stays_while_its_ledger_cannot_be_found(tmp_path, ledger, monkeypatch):
+    """Such as on a disk that is not there: what it says is not known until it is back."""
+    killed_when_booked(ledger, tmp_path / "release", monkeypatch)
+    private = ledger.file.parent.rename(tmp_path / "unmounted")
+    publish_recorded(tmp_path / "other", filled, force=False, charge=CHARGE, ledger=None)
+    left = [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+    assert len(left) == 1
+    private.rename(ledger.file.parent)
+    assert list(ledger.books().outcomes.values()) == ["abandoned"]
+    assert not left[0].exists()
+
+
 def test_a_clock_that_goes_backwards_changes_nothing_but_the_times(tmp_path, ledger, monkeypatch):
     class Backwards(chain.datetime):
         years = iter(range(2030, 1970, -1))

@@ -237,6 +237,19 @@ def test_names_that_are_no_text_are_refused_in_our_words(tmp_path):
         made.save(os.fsdecode(os.fsencode(tmp_path) + b"/out\xff"))
 
 
+def test_a_plain_name_in_a_folder_that_is_no_text_is_refused_too(tmp_path, monkeypatch):
+    log = log_of(tmp_path / "a.tsv")
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with (
+        closing(slogan.sanitize(log, BUDGET)) as made,
+        pytest.raises(SloganError, match="UTF-8"),
+    ):
+        made.save("out")
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "address", ["file:///etc/passwd.tsv", "http://x.invalid/a.tsv", "s3://b/c.csv"]
 )

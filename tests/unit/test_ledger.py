@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import os
 import stat
 import tempfile
 from fractions import Fraction
@@ -365,6 +366,18 @@ def test_a_cost_that_is_no_fraction_is_refused(ledger, cost):
 
 
 # --- what else can go wrong ---
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP], ids=errno.errorcode.get)
+def test_a_file_system_without_locks_is_a_clear_error(ledger, monkeypatch, number):
+    def no_locks(handle, how):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(chain.fcntl, "flock", no_locks)
+    with pytest.raises(LedgerError, match=os.strerror(number)) as told:
+        ledger.books()
+
+    assert "local disk" in told.value.hint
 
 
 def test_a_full_disk_before_the_release_means_no_release(ledger, monkeypatch):

@@ -1,8 +1,10 @@
 """The release folder: same schema, atomic, and nothing of the log in public but the log."""
 
+import errno
 import json
 import stat
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -278,6 +280,31 @@ def test_a_failure_while_replacing_keeps_the_old_release(tmp_path, log):
     with pytest.raises(errors.StorageError, match="disk full"):
         publish(tmp_path / "out", fail, force=True)
     assert (tmp_path / "out/public/log.tsv").read_bytes() == before
+
+
+def test_an_older_release_that_cannot_be_put_back_waits_for_the_next_run(
+    tmp_path, log, monkeypatch
+):
+    """On a disk that stays full from the moment on when the older one was moved aside."""
+    saved(log, tmp_path / "out")
+    before, rename = (tmp_path / "out/public/log.tsv").read_bytes(), Path.rename
+
+    def full(path, other):
+        if other == tmp_path / "out":
+            raise OSError(errno.ENOSPC, "disk full")
+        return rename(path, other)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "rename", full)
+        with pytest.raises(errors.StorageError, match="disk full"):
+            publish(tmp_path / "out", lambda folder: None, force=True)
+    for look in (slogan.verify, slogan.evaluate):
+        with pytest.raises(errors.LogNotFoundError, match="moved aside"):
+            look(log, tmp_path / "out")
+    saved(log, tmp_path / "other")
+
+    assert (tmp_path / "out/public/log.tsv").read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"clicks.tsv", "out", "other"}
 
 
 def test_closing_a_release_removes_its_private_folder(log):

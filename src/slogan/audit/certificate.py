@@ -19,6 +19,7 @@ from slogan.audit.evidence import (
 from slogan.engines import Spark
 from slogan.errors import LogNotFoundError
 from slogan.privacy import PrivacyBudget
+from slogan.publishing import check_not_waiting
 from slogan.searchlog import SearchLog, Source
 
 __all__ = ["Check", "Verdict", "verify"]
@@ -51,6 +52,7 @@ def verify(
     """
     folder = Path(release)
     if not folder.is_dir():
+        check_not_waiting(folder)
         raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
     asked = None if budget is None else bounds_of(budget.parameters())
     manifest, finding = read_manifest(folder / "public/manifest.json")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slogan.errors import LedgerError
-from slogan.publishing import sync
+from slogan.publishing import make_folder, sync
 
 START = "0" * 64
 """What the first link names as the hash before it."""
@@ -71,7 +71,7 @@ class Chain:
     def locked(self) -> Generator[None]:
         """Nobody else reads or appends meanwhile; the lock of a killed process is gone with it."""
         try:
-            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.file.parent, mode=0o700)
             handle = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as cause:
             self._fail(cause)
@@ -141,6 +141,8 @@ class Chain:
                         hint="look for a run that is stopped, end it, and try again",
                     ) from cause
                 time.sleep(_PAUSE)
+            except OSError as cause:  # a file system without locks
+                self._fail(cause)
             else:
                 return
 

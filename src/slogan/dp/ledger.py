@@ -21,7 +21,7 @@ from slogan.dp.chain import Chain
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError, TooFewUsersError
 from slogan.privacy import PrivacyBudget
-from slogan.publishing import MANIFEST, Attempt, publish, sha256_of
+from slogan.publishing import MANIFEST, Attempt, publish, sha256_of, sync
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SUFFIX = ".ledger"
@@ -167,7 +167,15 @@ class Ledger:
                     f"{self.population!r}",
                     hint="one ledger belongs to one population: check --population and --ledger",
                 )
-            yield self._settle(books)
+            try:
+                books = self._settle(books)
+            except OSError as cause:
+                raise LedgerError(
+                    f"{self.file} cannot settle what became of a release: {cause.strerror}",
+                    hint="the disk of the release fails; until it can be written, the release "
+                    "counts as published",
+                ) from cause
+            yield books
 
     def _settle(self, books: Books) -> Books:
         """Decide by the disk what became of releases without outcome, and clean up after them."""
@@ -175,6 +183,8 @@ class Ledger:
             attempt = entry.attempt
             if number not in books.outcomes:
                 outcome = attempt.outcome(entry.manifest_sha256)
+                if outcome == "published":
+                    sync(attempt.target.parent)  # a killed run may not have come to it
                 books = self._add(books, Settled(release=number, outcome=outcome))
             attempt.clean_up()  # only now: what is left beside the target is the evidence
         return books
@@ -231,9 +241,7 @@ def nothing_recorded(
 
 
 def settled(file: Path) -> bool:
-    """Whether the ledger in this file, if there is one, has no release left open."""
-    if not file.exists():
-        return True
+    """Whether the ledger in this file has no release left open; False while it cannot be used."""
     try:
         Ledger(file, _population(file)).books()
     except LedgerError:

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slogan.engines.spark.reading import address
 from slogan.errors import SloganError
+from slogan.publishing import sync
+from slogan.resuming import OURS, remove
 
 COMMON = "fitting"
 """The frame by which problems are told apart, written before it is known which one it is."""
-_OURS = "slogan.checkpoints"
-"""A file that says whose folder it is: no other is emptied."""
 _DIGITS = 6
 
 
@@ -30,13 +30,13 @@ class Checkpoints:
         self._session, self._top, self._folder = session, folder, folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not (folder / _OURS).exists():
+            if any(folder.iterdir()) and not (folder / OURS).exists():
                 raise SloganError(
                     f"{folder} holds other things than checkpoints",
                     hint="choose a folder that is empty or not there yet",
                 )
             folder.chmod(0o700)
-            (folder / _OURS).touch()
+            (folder / OURS).touch()
         except OSError as cause:
             raise SloganError(
                 f"cannot keep checkpoints in {folder}: {cause.strerror}",
@@ -57,7 +57,7 @@ class Checkpoints:
         partial = place.with_suffix(".partial")
         frame.write.mode("overwrite").parquet(address(partial))
         shutil.rmtree(place, ignore_errors=True)
-        partial.rename(place)
+        _name(partial, place)
         for older in self._numbers(name) - {number}:
             shutil.rmtree(self._place(name, older))
         return self._read(place)
@@ -73,16 +73,18 @@ class Checkpoints:
         """Keep something small beside the frames."""
         partial = self._folder / f"{name}.partial"
         partial.write_text(json.dumps(words))
-        partial.rename(self._folder / f"{name}.json")
+        _name(partial, self._folder / f"{name}.json")
 
     def noted(self, name: str) -> Any:
-        """What was kept, or None."""
-        file = self._folder / f"{name}.json"
-        return json.loads(file.read_text()) if file.exists() else None
+        """What was kept; None if there is nothing, or nothing that can be read."""
+        try:
+            return json.loads((self._folder / f"{name}.json").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
 
     def remove(self) -> None:
         """Leave nothing."""
-        shutil.rmtree(self._top, ignore_errors=True)
+        remove(self._top)
 
     def _place(self, name: str, number: int) -> Path:
         return self._folder / f"{name}-{number:0{_DIGITS}}"
@@ -93,3 +95,11 @@ class Checkpoints:
 
     def _read(self, place: Path) -> DataFrame:
         return self._session.read.parquet(address(place))
+
+
+def _name(partial: Path, place: Path) -> None:
+    """Give a file or a folder its name when all of it is on disk, and have the name there too."""
+    for path in [*partial.rglob("*"), partial]:
+        sync(path)
+    partial.rename(place)
+    sync(place.parent)
