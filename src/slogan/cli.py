@@ -21,6 +21,7 @@ from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
 from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
+from slogan.placing import require_place
 from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
 from slogan.terminal import Json, show, stderr, watching
@@ -152,9 +153,11 @@ def sanitize(
     test_run = seed is not None
     ledger = recording.opened(cost=cost, test_run=test_run)
     nothing = nothing_recorded("sanitize, private counts", budget, test_run=test_run, ledger=ledger)
+    source = reading.log(log)
+    require_place(output, source, force=force, ledger=None if ledger is None else ledger.file)
     with watching() as watch, nothing:
         release = sanitize_log(
-            reading.log(log),
+            source,
             budget,
             objective=objective,
             solver=utility.solver,
@@ -205,9 +208,11 @@ def synthesize(
     nothing = nothing_recorded(
         "synthesize, private counts", budget, test_run=test_run, ledger=ledger
     )
+    source = reading.log(log)
+    require_place(output, source, force=force, ledger=None if ledger is None else ledger.file)
     with watching() as watch, nothing:
         release = synthesize_log(
-            reading.log(log),
+            source,
             budget,
             objective=objective,
             association=synthesis.association,

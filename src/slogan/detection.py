@@ -87,6 +87,12 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     return tuple(sorted(files))
 
 
+def folders_of(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """The directories among the paths."""
+    sources = [source] if isinstance(source, str | Path) else source
+    return tuple(Path(item) for item in sources if Path(item).is_dir())
+
+
 def _sayable(file: Path) -> Path:
     """The file, if an engine can be told its name."""
     try:
