@@ -11,8 +11,8 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays isotonic privacy modes randomness registry stages stopping folders publishing
-    histogram constraints program plan objectives solvers sampling dp laplace planning
+    errors arrays isotonic privacy modes randomness registry stages stopping files folders
+    publishing histogram constraints program plan objectives solvers sampling dp laplace planning
     climbing outside
     detection unpacking searchlog placing rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped

@@ -15,6 +15,7 @@ from slogan.dp.ledger import nothing_recorded
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
 from slogan.errors import ConfigError, ReleaseExistsError
+from slogan.files import modest
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
@@ -79,17 +80,18 @@ def session(
 
 def _check_configuration(file: Path) -> None:
     try:
-        if file.stat().st_size > _LONGEST_CONFIGURATION:
-            raise ConfigError(
-                f"{file} is longer than {_LONGEST_CONFIGURATION:,} bytes",
-                hint="options of verbs need a few lines; check the path after --config",
-            )
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = modest(file, most=_LONGEST_CONFIGURATION, links=True)
+        tables = tomllib.loads(text.decode())
     except FileNotFoundError as cause:
         raise ConfigError(
             f"no configuration at {file}", hint="check the path after --config"
         ) from cause
-    except (OSError, ValueError, RecursionError) as cause:
+    except OSError as cause:
+        raise ConfigError(
+            f"{file} cannot be read: {cause.strerror}",
+            hint="options of verbs need a few lines; check the path after --config",
+        ) from cause
+    except (ValueError, RecursionError) as cause:
         raise ConfigError(
             f"{file} is not a readable TOML file", hint='write it as [sanitize] and delta = "0.5"'
         ) from cause

@@ -15,8 +15,9 @@ from pydantic import ValidationError
 from slogan import engines
 from slogan.engines import Counted, Spark, Whose
 from slogan.errors import LogFormatError, OptionError
+from slogan.files import modest
 from slogan.histogram import PairHistogram
-from slogan.manifest import Manifest, Outputs, described, modest, released_file
+from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
 from slogan.publishing import write_private
 from slogan.randomness import Randomness, SeededRandomness

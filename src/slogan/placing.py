@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from slogan.errors import OptionError
+from slogan.files import is_sayable
 from slogan.publishing import check_replaceable
 from slogan.searchlog import SearchLog
 
@@ -38,11 +39,7 @@ def require_place(target: Path, log: SearchLog, *, force: bool, ledger: Path | N
 
 
 def _require_name(target: Path) -> None:
-    try:
-        sayable = b"\0" not in str(target).encode()
-    except UnicodeEncodeError:
-        sayable = False
-    if not sayable:
+    if not is_sayable(target):
         raise OptionError(
             "the name of the release is not UTF-8, or holds a NUL", hint="choose another -o"
         )
