@@ -104,7 +104,9 @@ class Attempt:
 
     def clean_up(self) -> None:
         """Remove what is left beside the target; put back an older release that still counts."""
-        if self.partial.exists() and self.replaced.exists() and not self.target.exists():
+        # Unlike a path's own `exists`, this does not mind folders that are not ours to look into.
+        there = os.path.exists
+        if there(self.partial) and there(self.replaced) and not there(self.target):
             with suppress(OSError):  # another run was faster, to put it back or to publish
                 self.replaced.rename(self.target)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -161,6 +161,8 @@ def _parsed(line: bytes) -> Link | None:
     try:
         parts = json.loads(line)
         del parts["hash"]
+        if not (isinstance(parts["time"], str) and isinstance(parts["entry"], dict)):
+            return None
         link = Link(**parts)
         return link if link.line() == line else None
     except (ValueError, TypeError, KeyError, RecursionError):
