@@ -19,6 +19,7 @@ from typing import IO, cast
 import duckdb
 import zstandard
 
+from slogan.databases import connected
 from slogan.errors import (
     EmptyLogError,
     LogFormatError,
@@ -206,7 +207,7 @@ def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     with scratch_folder() as private:
         plain = decompressed(file, compression, private)
         try:
-            with duckdb.connect() as connection:
+            with connected() as connection:
                 rows = connection.execute(
                     "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet($1))",
                     [plain_glob(plain)],
