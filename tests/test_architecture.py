@@ -11,10 +11,11 @@ import slogan
 
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
-    errors arrays isotonic privacy modes randomness registry stages stopping folders publishing
-    resuming histogram constraints program plan objectives solvers sampling dp laplace planning
+    errors arrays isotonic privacy modes randomness registry stages stopping files folders
+    publishing resuming histogram constraints program plan objectives solvers sampling dp laplace
+    planning
     climbing outside
-    detection unpacking searchlog rows pseudonyms engines
+    databases detection unpacking searchlog placing rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped
     distributing pipeline
     synthesizing evaluation dry_plans dry_runs frontier

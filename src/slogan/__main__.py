@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from slogan.cli import app
@@ -26,7 +27,8 @@ def main() -> None:
         remove_scratches()
         stderr.print("stopped; a release is there whole or not at all, and nothing else is left")
         # HiGHS's idle threads would abort an ordinary exit.
-        sys.stdout.flush()
+        with suppress(OSError, AttributeError):  # a pipe that broke, or that was never there
+            sys.stdout.flush()
         os._exit(stopped.exit_code)
     except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):

@@ -15,12 +15,14 @@ from slogan.dp.ledger import nothing_recorded
 from slogan.dp.private_histogram import divide
 from slogan.dp.statistics import spread
 from slogan.errors import ConfigError, ReleaseExistsError
+from slogan.files import modest
 from slogan.generate import FORMATS as GENERATED
 from slogan.generate import generate as generate_log
 from slogan.inspection import inspect as inspect_log
 from slogan.modes import Private
 from slogan.options import Budgeting, Counting, Logs, Reading, Recording, Synthesis, Utility
 from slogan.pipeline import sanitize as sanitize_log
+from slogan.placing import require_place
 from slogan.story import story
 from slogan.synthesizing import synthesize as synthesize_log
 from slogan.terminal import Json, show, stderr, watching
@@ -78,17 +80,18 @@ def session(
 
 def _check_configuration(file: Path) -> None:
     try:
-        if file.stat().st_size > _LONGEST_CONFIGURATION:
-            raise ConfigError(
-                f"{file} is longer than {_LONGEST_CONFIGURATION:,} bytes",
-                hint="options of verbs need a few lines; check the path after --config",
-            )
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = modest(file, most=_LONGEST_CONFIGURATION, links=True)
+        tables = tomllib.loads(text.decode())
     except FileNotFoundError as cause:
         raise ConfigError(
             f"no configuration at {file}", hint="check the path after --config"
         ) from cause
-    except (OSError, ValueError, RecursionError) as cause:
+    except OSError as cause:
+        raise ConfigError(
+            f"{file} cannot be read: {cause.strerror}",
+            hint="options of verbs need a few lines; check the path after --config",
+        ) from cause
+    except (ValueError, RecursionError) as cause:
         raise ConfigError(
             f"{file} is not a readable TOML file", hint='write it as [sanitize] and delta = "0.5"'
         ) from cause
@@ -152,9 +155,11 @@ def sanitize(
     test_run = seed is not None
     ledger = recording.opened(cost=cost, test_run=test_run)
     nothing = nothing_recorded("sanitize, private counts", budget, test_run=test_run, ledger=ledger)
+    source = reading.log(log)
+    require_place(output, source, force=force, ledger=None if ledger is None else ledger.file)
     with watching() as watch, nothing:
         release = sanitize_log(
-            reading.log(log),
+            source,
             budget,
             objective=objective,
             solver=utility.solver,
@@ -205,9 +210,11 @@ def synthesize(
     nothing = nothing_recorded(
         "synthesize, private counts", budget, test_run=test_run, ledger=ledger
     )
+    source = reading.log(log)
+    require_place(output, source, force=force, ledger=None if ledger is None else ledger.file)
     with watching() as watch, nothing:
         release = synthesize_log(
-            reading.log(log),
+            source,
             budget,
             objective=objective,
             association=synthesis.association,

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from slogan import objectives
 from slogan.audit.certificate import verify
+from slogan.databases import connected
 from slogan.evaluation import evaluate
 from slogan.generate import generate
 from slogan.pipeline import sanitize
@@ -151,7 +150,7 @@ def _headlines(found: dict[str, Any]) -> dict[str, float | None]:
 
 def _plant(log: Path) -> list[tuple[str, str]]:
     """Add the person to the log: own traces and secrets, and some of everybody's clicks."""
-    with duckdb.connect() as sql:
+    with connected() as sql:
         popular: list[tuple[str, str]] = sql.execute(
             f"""SELECT query, url FROM {_rows(log)} GROUP BY query, url
                 ORDER BY count(*) DESC, query, url LIMIT {_SHARED_PAIRS}"""
@@ -166,7 +165,7 @@ def _plant(log: Path) -> list[tuple[str, str]]:
 def _attack(log: Path, known: list[tuple[str, str]]) -> Attack:
     named = " OR ".join(f"query LIKE '%{word}%'" for word in _KNOWN)
     secrets = ", ".join(f"'{query}'" for query, _, _ in _SECRETS)
-    with duckdb.connect() as sql:
+    with connected() as sql:
         sql.execute(f"CREATE TABLE log AS SELECT * FROM {_rows(log)}")
         sql.execute("CREATE TABLE known (query VARCHAR, url VARCHAR)")
         sql.executemany("INSERT INTO known VALUES (?, ?)", known)

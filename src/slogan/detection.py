@@ -19,6 +19,7 @@ from typing import IO, cast
 import duckdb
 import zstandard
 
+from slogan.databases import connected
 from slogan.errors import (
     EmptyLogError,
     LogFormatError,
@@ -85,6 +86,12 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             )
         files.update(_sayable(Path(f)) for f in found)
     return tuple(sorted(files))
+
+
+def folders_of(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """The directories among the paths."""
+    sources = [source] if isinstance(source, str | Path) else source
+    return tuple(Path(item) for item in sources if Path(item).is_dir())
 
 
 def _sayable(file: Path) -> Path:
@@ -200,7 +207,7 @@ def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     with scratch_folder() as private:
         plain = decompressed(file, compression, private)
         try:
-            with duckdb.connect() as connection:
+            with connected() as connection:
                 rows = connection.execute(
                     "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet($1))",
                     [plain_glob(plain)],

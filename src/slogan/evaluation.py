@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import TemplateError
 from pydantic import ValidationError
 
 from slogan import engines
 from slogan.engines import Counted, Spark, Whose
 from slogan.errors import LogFormatError, OptionError
+from slogan.files import modest
 from slogan.histogram import PairHistogram
-from slogan.manifest import Manifest, Outputs, described, modest, released_file
+from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
 from slogan.publishing import check_not_waiting, write_private
 from slogan.randomness import Randomness, SeededRandomness
@@ -53,9 +55,14 @@ class Evaluation:
     def save(self, release: str | Path) -> None:
         """Keep the figures in the curator's folder of the release, and show them in its report."""
         folder = Path(release) / "curator"
+        if folder.is_symlink():
+            raise LogFormatError(
+                f"{folder} is a link, and what it leads to may be open to others",
+                hint="put the curator's folder itself into the release",
+            )
         found = self.summary()
-        certificate = _certificate(folder / "certificate.json")
         manifest = _manifest(Path(release) / "public" / "manifest.json")
+        certificate = _certificate(folder / "certificate.json", manifest)
         files = {
             "evaluation.json": json.dumps(found, indent=2) + "\n",
             "report.html": curator_page(manifest, certificate, found),
@@ -248,14 +255,23 @@ def _manifest(file: Path) -> Manifest:
         ) from cause
 
 
-def _certificate(file: Path) -> dict[str, Any]:
+_DAMAGED = (
+    *(OSError, ValueError, RecursionError),
+    *(LookupError, TypeError, AttributeError, ArithmeticError, TemplateError),
+)
+
+
+def _certificate(file: Path, manifest: Manifest) -> dict[str, Any]:
+    """The certificate, if it tells all that a report needs."""
     try:
-        return json.loads(modest(file))
-    except (OSError, ValueError, RecursionError) as cause:
+        told = json.loads(modest(file))
+        curator_page(manifest, told)
+    except _DAMAGED as cause:
         raise LogFormatError(
             f"{file} is not the certificate of a release",
             hint="restore the curator's folder, or give the released log itself",
         ) from cause
+    return told
 
 
 def _whose(folder: Path, manifest: Manifest) -> Whose:

@@ -26,7 +26,7 @@ from slogan.report.charts.svg import Chart
 from slogan.report.frontier import CURATOR_ONLY, MONOTONE, FrontierPage
 from slogan.report.html import frontier_page, picture
 from slogan.searchlog import SearchLog, Source
-from slogan.solvers import Effort
+from slogan.solvers import Effort, require_limits
 from slogan.stages import Stages, Watcher, silent
 
 Mode = Literal["sanitize", "synthesize"]
@@ -168,11 +168,9 @@ def frontier(
         memory_limit: What the engine may use before it spills to disk, such as "4GB".
         watcher: Told the stage and how far it is.
     """
-    if not (time_limit > 0 and gap >= 0 and runs >= 1):
-        raise OptionError(
-            f"a time limit of {time_limit} s, a gap of {gap} and {runs} runs are not possible",
-            hint="the time limit is above 0 seconds, the gap 0 or more, the runs 1 or more",
-        )
+    require_limits(time_limit, gap)
+    if runs < 1:
+        raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
     budgets = _grid(mode, epsilons, exp_epsilons, deltas)
     asked = objective or OutputSize()
     kinds = Kinds.asked(association, None)

@@ -12,6 +12,7 @@ import numpy as np
 
 from slogan import population
 from slogan.arrays import Ints
+from slogan.databases import connected
 from slogan.engines._failures import reason
 from slogan.errors import InputError, StorageError
 from slogan.folders import scratch_folder
@@ -76,9 +77,8 @@ def generate(
     crowd = population.crowd(users, seed=seed, clicks_per_user=clicks_per_user)
     with _clearly(target), scratch_folder(target.parent) as private:
         written = private / "log"
-        with duckdb.connect(private / "numbers.duckdb") as connection:
-            connection.execute("SET enable_progress_bar = false")
-            _limit(connection, private)
+        with connected(private / "numbers.duckdb", spill=private) as connection:
+            _limit(connection)
             connection.execute(text_macros())
             _draw(connection, crowd, kind, progress)
             _spell(connection, written, kind, compression)
@@ -146,11 +146,10 @@ def _said(cause: duckdb.Error | OSError) -> str | None:
     return reason(cause)
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, private: Path) -> None:
+def _limit(connection: duckdb.DuckDBPyConnection) -> None:
     # One thread: the order of rows, and so the bytes, must not depend on the machine.
     connection.execute("SET threads = 1")
     connection.execute("SET memory_limit = '800MB'")
-    connection.execute("SET temp_directory = $1", [str(private)])
 
 
 def _draw(

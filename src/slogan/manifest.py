@@ -17,7 +17,6 @@ from slogan.errors import LogNotFoundError
 from slogan.searchlog import SearchLog, Source
 
 MANIFEST_VERSION = 1
-_MOST_BYTES = 16 * 1024 * 1024
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
@@ -177,10 +176,3 @@ def versions() -> dict[str, str]:
     """What a run was made with."""
     found = {name: version(name) for name in _LIBRARIES}
     return {"python": platform.python_version(), **found}
-
-
-def modest(file: Path) -> bytes:
-    """A file of a release that is read as a whole: no pipe or device, which may never end."""
-    if not file.is_file() or file.is_symlink() or file.stat().st_size > _MOST_BYTES:
-        raise OSError("not a plain file of modest size")
-    return file.read_bytes()

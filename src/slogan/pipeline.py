@@ -24,7 +24,7 @@ from slogan.randomness import randomness
 from slogan.release import Release
 from slogan.sampling import sample_users
 from slogan.searchlog import SearchLog, Source
-from slogan.solvers import Effort
+from slogan.solvers import Effort, require_limits
 from slogan.stages import Stages, Watcher, silent
 
 
@@ -65,11 +65,7 @@ def sanitize(
     """
     if pseudonyms not in ("fresh", "keep"):
         raise OptionError("pseudonyms are 'fresh' or 'keep'", hint="leave the option out for fresh")
-    if not (time_limit > 0 and gap >= 0):
-        raise OptionError(
-            f"a time limit of {time_limit} s and a gap of {gap} are not possible",
-            hint="the time limit is above 0 seconds, the gap is 0 or more",
-        )
+    require_limits(time_limit, gap)
     asked, mode = objective or OutputSize(), counts or Exact()
     if isinstance(mode, Private) and solver != "auto":
         raise OptionError(

@@ -17,8 +17,8 @@ from slogan.arrays import Ints
 from slogan.dp.ledger import Charge, Ledger, publish_recorded
 from slogan.dp.mechanisms import Cost
 from slogan.engines import Counted, Engine
-from slogan.errors import OptionError
 from slogan.manifest import Budget, Manifest, PublishedLog, published_log, versions
+from slogan.placing import require_place
 from slogan.privacy import PrivacyBudget
 from slogan.promise import promise_of
 from slogan.publishing import sha256_of
@@ -94,12 +94,7 @@ class Publication(ABC):
             allow_unaccounted: Release although the ledger's cap says nothing about it.
         """
         folder = Path(target)
-        try:
-            str(folder.absolute()).encode()
-        except UnicodeEncodeError as cause:
-            raise OptionError(
-                "the path of the release is not UTF-8", hint="choose another -o"
-            ) from cause
+        require_place(folder, self.log, force=force, ledger=None if ledger is None else ledger.file)
         with self.stages.stage("write"):
             recorded = publish_recorded(
                 folder,

@@ -28,6 +28,7 @@ _PARTIAL = ".partial-"
 _ATTEMPTS = re.compile(rf"\..+{re.escape(_PARTIAL)}{TOKEN}", re.DOTALL)
 Outcome = Literal["published", "abandoned", "in doubt"]
 MANIFEST = Path("public/manifest.json")
+_PARTS = {"public", "curator"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,9 @@ class Attempt:
 
     def clean_up(self) -> None:
         """Remove what is left beside the target; put back an older release that still counts."""
-        if self.partial.exists() and self.replaced.exists() and not self.target.exists():
+        # Unlike a path's own `exists`, this does not mind folders that are not ours to look into.
+        there = os.path.exists
+        if there(self.partial) and there(self.replaced) and not there(self.target):
             with suppress(OSError):  # another run was faster, to put it back or to publish
                 self.replaced.rename(self.target)
             if not self.target.exists():
@@ -227,12 +230,27 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         raise ReleaseExistsError(
             f"{target} already exists", hint="choose another -o, or give --force to replace it"
         )
-    is_release = target.is_dir() and not target.is_symlink()
-    if not is_release or (any(target.iterdir()) and not (target / MANIFEST).is_file()):
+    inside = _names_in(target)
+    if inside is None or (inside and not (target / MANIFEST).is_file()):
         raise ReleaseExistsError(
             f"{target} is not a release of slogan, so --force does not replace it",
             hint="choose another -o, or remove it yourself",
         )
+    if inside - _PARTS:
+        raise ReleaseExistsError(
+            f"{target} holds more than public/ and curator/, and --force would delete that too",
+            hint="choose another -o, or move elsewhere what does not belong to the release",
+        )
+
+
+def _names_in(folder: Path) -> set[str] | None:
+    """What a folder holds; None if it is none, or not for us to read."""
+    if folder.is_symlink():
+        return None
+    try:
+        return {path.name for path in folder.iterdir()}
+    except OSError:
+        return None
 
 
 def check_not_waiting(target: Path) -> None:

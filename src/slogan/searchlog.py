@@ -16,6 +16,7 @@ from slogan.detection import (
     assign_roles,
     expand,
     first_line,
+    folders_of,
     format_of,
     parquet_columns,
     split_fields,
@@ -33,6 +34,8 @@ class SearchLog:
     """A click log: files of one format, or a table in memory, and what its columns mean."""
 
     files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    """The directories that stood for files in them."""
     addresses: tuple[str, ...] = ()
     """Where only Spark finds the log, such as s3a://bucket/clicks."""
     table: object | None = None
@@ -110,6 +113,7 @@ def read(
         names = _names(files, kind, compression, encoding, columns)
     return SearchLog(
         files=files,
+        folders=folders_of(source) if files else (),  # pyright: ignore[reportArgumentType]
         addresses=addresses,
         format=kind,
         compression=compression,

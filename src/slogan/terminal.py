@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -14,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.text import Text
 
+from slogan.errors import StorageError
 from slogan.stages import Progress as Share
 from slogan.stages import Watcher, silent, unwatched
 
@@ -27,6 +31,9 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
     )
+
+
+_STAYS = "the work itself is done and stays: look at what it wrote before you run it again"
 
 
 class _Stderr(Console):
@@ -84,6 +91,24 @@ def show(
     if json:
         text = jsonlib.dumps(result, ensure_ascii=False)
         plain = (c if c.isprintable() else jsonlib.dumps(c)[1:-1] for c in text)
-        sys.stdout.write("".join(plain) + "\n")
+        _say("".join(plain) + "\n")
     else:
         stderr.print(to_words(result))
+
+
+def _say(text: str) -> None:
+    """Write to standard output. What was made before stays made, whether or not that succeeds."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  Python's way to say closed
+        raise StorageError("standard output is closed", hint=_STAYS)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as cause:
+        # What is still in the buffer would fail once more at the end of the process.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if isinstance(cause, BrokenPipeError):
+            sys.exit(128 + signal.SIGPIPE)  # as the signal would have it, of which nobody is told
+        raise StorageError(
+            f"nothing can be written to standard output: {cause.strerror}", hint=_STAYS
+        ) from cause

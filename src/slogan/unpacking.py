@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import zstandard
 
+from slogan.databases import connected
 from slogan.detection import identifier, open_bytes, plain_glob, reported, unreadable
 from slogan.errors import LogFormatError
 
@@ -71,7 +72,7 @@ def _frames(file: Path) -> Generator[int]:
 def _add_up(file: Path, allowed: int) -> None:
     """What the footer of a Parquet file announces, and the texts that dictionaries repeat."""
     try:
-        with duckdb.connect() as connection:
+        with connected() as connection:
             ((rows, unpacked),) = connection.execute(
                 """SELECT (SELECT sum(num_rows) FROM parquet_file_metadata($1)),
                           (SELECT sum(total_uncompressed_size) FROM parquet_metadata($1))""",

@@ -86,12 +86,24 @@ def manifest():
 
 
 def chain():
-    """A ledger of three lines that check."""
+    """A ledger with an entry of every kind, whose lines check."""
     zero = dict.fromkeys(("mu_squared", "rho", "epsilon", "rho_of_epsilon", "delta"), "0")
     entries = [
         {"kind": "opened", "version": 1, "population": "web"},
         {"kind": "cap", "epsilon": "1", "delta": "1/1000", "limits": zero, "raised": False},
-        {"kind": "outcome", "release": 7, "outcome": "abandoned"},
+        {
+            "kind": "release",
+            "method": "synthesize, private counts",
+            "parameters": {"epsilon": "1", "exp_epsilon": None, "users": 7},
+            "cost": {**zero, "mu_squared": "1/7", "delta": "1/2000"},
+            "test_run": False,
+            "allow_unaccounted": False,
+            "manifest_sha256": "0" * 64,
+            "target": "/nowhere/at/all",
+            "token": "0123456789abcdef",
+        },
+        {"kind": "nothing", "method": "m", "parameters": {}, "cost": zero, "test_run": False},
+        {"kind": "outcome", "release": 2, "outcome": "abandoned"},
     ]
     return b"".join(link.line() for link in linked(entries))
 
@@ -199,7 +211,16 @@ def entries(data, folder):
         [link.hash for link in links]
     except (ValueError, TypeError, KeyError, RecursionError):
         return
-    ours(lambda: Books(folder / "web.ledger", tuple(links)).summary())
+    books = Books(folder / "web.ledger", tuple(links))
+    ours(books.summary)
+    ours(lambda: looked_for(books))
+
+
+def looked_for(books):
+    """What is done with releases that were left open."""
+    for _, entry in books.booked():
+        entry.attempt.outcome(entry.manifest_sha256)
+        entry.attempt.clean_up()
 
 
 CHAIN = chain()

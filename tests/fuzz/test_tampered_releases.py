@@ -204,7 +204,7 @@ def test_a_damaged_table_of_pseudonyms_is_refused_in_our_words(tmp_path, origina
 
 
 @pytest.mark.parametrize("name", ["public/manifest.json", "curator/certificate.json"])
-@pytest.mark.parametrize("kind", ["endless", "nothing", "nonsense", "deep"])
+@pytest.mark.parametrize("kind", ["endless", "nothing", "nonsense", "deep", "{}", "[]", "5"])
 def test_evaluate_reads_nothing_without_end_and_refuses_in_our_words(
     tmp_path, originals, name, kind
 ):
@@ -216,7 +216,38 @@ def test_evaluate_reads_nothing_without_end_and_refuses_in_our_words(
     if kind == "endless":
         file.symlink_to("/dev/zero")
     else:
-        file.write_text({"nothing": "", "nonsense": "{", "deep": "[" * 100_000}[kind])
+        file.write_text({"nothing": "", "nonsense": "{", "deep": "[" * 100_000}.get(kind, kind))
     with pytest.raises(LogFormatError, match="is not the"):
         found.save(tmp_path / "release")
     assert not (tmp_path / "release/curator/evaluation.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["exact", "laplace", "private", "synthetic"])
+def test_a_certificate_with_one_field_changed_is_refused_in_our_words_or_does_not_matter(
+    tmp_path, originals, kind
+):
+    log, original = originals[kind]
+    shutil.copytree(original, tmp_path / "release")
+    found = slogan.evaluate(log, tmp_path / "release", samples=1)
+    file = tmp_path / "release/curator/certificate.json"
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    refused = 0
+    for name in whole:
+        for value in (None, [], {}, "text", {"text": "text"}):
+            file.write_text(json.dumps({**whole, name: value}))
+            try:
+                found.save(tmp_path / "release")
+            except LogFormatError:
+                refused += 1
+    assert refused > len(whole)
+
+
+def test_evaluate_does_not_write_where_a_link_leads(tmp_path, originals):
+    log, original = originals["exact"]
+    shutil.copytree(original, tmp_path / "release")
+    (tmp_path / "release/curator").rename(tmp_path / "elsewhere")
+    (tmp_path / "release/curator").symlink_to(tmp_path / "elsewhere")
+    found = slogan.evaluate(log, tmp_path / "release", samples=1)
+    with pytest.raises(LogFormatError, match="is a link"):
+        found.save(tmp_path / "release")
+    assert not (tmp_path / "elsewhere/evaluation.json").exists()

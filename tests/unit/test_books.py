@@ -6,6 +6,7 @@ import json
 import math
 import os
 import threading
+import time
 from fractions import Fraction
 
 import pytest
@@ -52,6 +53,78 @@ def books(*entries):
         said = entry.model_dump(mode="json")
         links.append(Link(number=len(links), time="now", previous=chain.head(links), entry=said))
     return Books("nowhere", tuple(links))
+
+
+# --- what no ledger of ours holds, although every link checks ---
+
+
+def hostile(**changes):
+    said = {**release_entry().model_dump(mode="json"), **changes}
+    before = books().links
+    link = Link(number=1, time="now", previous=chain.head(before), entry=said)
+    return Books("nowhere", (*before, link))
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["", "/", "/a/..", "a", "/a\0b", "/a\ud800", f"/{'a' * 300}", f"/{'a' * 250}", "/ab" * 2_000],
+)
+def test_a_release_was_to_appear_where_a_folder_can_be(target):
+    with pytest.raises(LedgerError, match="does not know"):
+        hostile(target=target, cost=None).summary()
+
+
+def test_a_folder_of_somebody_else_is_no_reason_to_fail(tmp_path, monkeypatch):
+    def forbidden(*_, **__):
+        raise PermissionError(errno.EACCES, "not yours")
+
+    attempt = Attempt(tmp_path / "out", "a")
+    monkeypatch.setattr(os, "stat", forbidden)
+    attempt.clean_up()
+
+
+@pytest.mark.parametrize(
+    "number",
+    [str(10**400), str(10**101), f"1/{2**9_000}", f"{2**9_000 - 1}/{2**9_000}", "0" * 9_000 + "1"],
+)
+def test_costs_are_numbers_of_reasonable_size(number):
+    cost = {**Costs.of(THIRD).model_dump(mode="json"), "epsilon": number}
+    with pytest.raises(LedgerError, match="does not know"):
+        hostile(cost=cost).summary()
+
+
+def test_limits_that_are_no_cap_are_not_taken_for_one():
+    huge = dict.fromkeys(Costs.model_fields, "0") | {"epsilon": str(10**100)}
+    said = {"kind": "cap", "epsilon": "1", "delta": "0", "limits": huge, "raised": False}
+    link = Link(number=1, time="now", previous=books().head, entry=said)
+    with pytest.raises(LedgerError, match="a cap that is none"):
+        Books("nowhere", (*books().links, link)).summary()
+
+
+def test_a_cost_of_too_many_digits_is_not_booked():
+    with pytest.raises(LedgerError, match="more digits than a ledger keeps"):
+        Costs.of(Cost(epsilon=Fraction(1, 3**9_000)))
+
+
+def test_fractions_that_have_nothing_in_common_are_not_added_up():
+    odd = [release_entry(Cost(epsilon=Fraction(1, 2**8_000 + n))) for n in range(1, 800, 2)]
+    began = time.monotonic()
+    with pytest.raises(LedgerError, match="too many digits to be added up"):
+        _ = books(*odd).spent
+    assert time.monotonic() - began < 10
+
+
+def test_releases_of_many_different_budgets_add_up():
+    costs = [Cost(mu_squared=Fraction(1, 2**100 + n)) for n in range(1, 1_000, 2)]
+    assert books(*map(release_entry, costs)).spent.mu_squared == sum(c.mu_squared for c in costs)
+
+
+@pytest.mark.parametrize("change", [{"time": 5}, {"time": None}, {"entry": []}, {"entry": "x"}])
+def test_a_link_has_a_time_and_an_entry(tmp_path, change):
+    parts = {"number": 0, "time": "now", "previous": chain.START, "entry": {}, **change}
+    (tmp_path / "web.ledger").write_bytes(Link(**parts).line())
+    with pytest.raises(LedgerError, match="line 1 of 1"):
+        Chain(tmp_path / "web.ledger").read()
 
 
 # --- what the books show ---

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from slogan.dp.ledger import Ledger
+
 ROWS = [(u, f"query {n}", f"www.s{n}.com", 1) for u in range(1, 9) for n in range(3)]
 SECRET = (1, "my secret illness", "www.doc.com", 2)
 
@@ -341,3 +343,65 @@ def test_an_interrupt_stops_the_solver_and_leaves_nothing(tmp_path, solver):
     assert "stopped" in said
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith((".out", "out"))] == []
     assert list(private.iterdir()) == []
+
+
+# --- what cannot be told, or asked for ---
+
+
+@pytest.mark.parametrize(
+    ("outlet", "code", "said"),
+    [
+        ("| true", 141, ""),
+        (">/dev/full", 1, "No space left"),
+        (">&-", 1, "standard output is closed"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["inspect", "sanitize"])
+def test_a_result_that_nobody_takes_is_no_internal_error(tmp_path, log, outlet, code, said, verb):
+    made = f"-o out {' '.join(BUDGET)}" if verb == "sanitize" else ""
+    run = f"{sys.executable} -m slogan {verb} clicks.tsv {made} --json {outlet}"
+    script = f"{run}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == (2 if said else 0)
+    assert (tmp_path / "out/public/manifest.json").exists() == (verb == "sanitize")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("sanitize", "--gap", "inf"),
+        ("sanitize", "--gap", "nan"),
+        ("sanitize", "--time-limit", "inf"),
+        ("sanitize", "-o", "/"),
+        ("audit", "--mode", "sanitize", "--gap", "inf"),
+        ("frontier", "--gap", "inf"),
+    ],
+)
+def test_limits_and_names_that_are_none_are_refused(tmp_path, log, asked):
+    verb, *words = asked
+    given = {"sanitize": ("-o", "out") if "-o" not in words else ()}.get(verb, ())
+    budget = () if verb == "frontier" else BUDGET[:4]
+    done = slogan(verb, log, *given, *budget, *words, cwd=tmp_path)
+
+    assert done.returncode == 2, done.stderr
+    assert "internal" not in done.stderr
+    assert "not possible" in done.stderr or "no name" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["output", "taxonomy", "ledger"])
+def test_a_nul_in_a_configuration_is_refused(tmp_path, log, option):
+    told = {"output": "out", "epsilon": "1", "delta": "0.5", "population": "us"}
+    text = "".join(f'{k} = "{v}"\n' for k, v in {**told, option: "a\\u0000b"}.items())
+    (tmp_path / "slogan.toml").write_text(f"[synthesize]\n{text}")
+    Ledger.locate("us", tmp_path / "data/slogan/ledgers/us.ledger").create()
+    words = ("--config", "slogan.toml", "synthesize", log)
+    done = slogan(*words, cwd=tmp_path, XDG_DATA_HOME=str(tmp_path / "data"))
+
+    assert done.returncode == 2, done.stderr
+    assert "internal" not in done.stderr
+    assert "name" in done.stderr

@@ -1,16 +1,22 @@
 """What a run asks of the machine: files of its own, no network, no other program, no shell."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import slogan
+from slogan.databases import connected, limit_memory
+from slogan.errors import OptionError
+from slogan.stages import silent
 
 OURS = {"PYTHONPATH": str(Path(slogan.__file__).parents[1])}
 
 # An audit hook sees what Python code asks the system for. DuckDB's own downloads, which it does not
-# see, are switched off where databases are opened.
+# see, are switched off where databases are opened: in one place, as the last tests here ask.
 HOOKED = """
 import json, os, sys
 
@@ -67,3 +73,35 @@ def test_a_run_opens_no_connection_starts_no_program_and_writes_where_it_was_tol
 
         assert events == []
         assert [p for p in elsewhere if not p.is_relative_to(package)] == []
+
+
+def test_databases_are_opened_in_one_place():
+    package = Path(slogan.__file__).parent
+    opening = re.compile(r"duckdb\s*\.\s*(connect|sql|query|execute|read_\w+)\b|import connect\b")
+    found = [file.name for file in package.rglob("*.py") if opening.search(file.read_text())]
+
+    assert found == ["databases.py"]
+
+
+def test_a_database_loads_nothing_and_spills_where_it_is_told(tmp_path):
+    names = ("autoinstall_known_extensions", "autoload_known_extensions", "enable_progress_bar")
+    told = ", ".join(f"current_setting('{name}')" for name in (*names, "temp_directory"))
+    for spill, folder in ((None, ""), (tmp_path, str(tmp_path))):
+        with connected(spill=spill) as sql:
+            assert sql.execute(f"SELECT {told}").fetchall() == [(False, False, False, folder)]
+
+
+@pytest.mark.parametrize("limit", ["-1", "none", "0GB", "0.0MB", "", "-4GB", "4", "much", "nan GB"])
+def test_a_memory_limit_is_a_positive_size(limit):
+    with connected() as sql:
+        with pytest.raises(OptionError, match="is not understood"):
+            limit_memory(sql, limit)
+        limit_memory(sql, " 1.5 GB")
+        assert sql.execute("SELECT current_setting('memory_limit')").fetchall() == [("1.3 GiB",)]
+
+
+@pytest.mark.parametrize("limit", ["-1", "0GB", "none"])
+def test_so_is_the_room_for_what_comes_from_spark(limit):
+    arriving = pytest.importorskip("slogan.engines.spark.arriving")
+    with pytest.raises(OptionError, match="is not understood"):
+        arriving.Arrivals.within(limit, silent)

@@ -152,7 +152,7 @@ def test_a_taxonomy_names_hosts_or_their_parents(tmp_path):
     file = tmp_path / "kinds.tsv"
     file.write_text("a.com\tnews\nsport.a.com\tsports\n\nB.org\tnews\n")
     found = by_taxonomy(
-        ["www.a.com", "live.sport.a.com", "b.org/x", "c.net"], np.ones(4), read_taxonomy(file)
+        ["www.a.com", "live.sport.a.com", "b.org/x", "c.net"], np.ones(4), read_taxonomy(file)[0]
     )
 
     assert found.category[0] == found.category[2] != found.category[1]

@@ -47,7 +47,7 @@ from slogan.privacy import PrivacyBudget, exact
 from slogan.randomness import Randomness, randomness
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog, Source
-from slogan.solvers import Effort
+from slogan.solvers import Effort, require_limits
 from slogan.stages import Stages, Watcher, silent
 from slogan.synthesizing import synthesized
 
@@ -101,6 +101,7 @@ def attack(
     """
     if trials < 100:
         raise OptionError(f"{trials} trials show nothing", hint="give at least 100")
+    require_limits(time_limit, gap)
     asked, stages, start = mode or Synthetic(), Stages(watcher), time.perf_counter()
     source = log if isinstance(log, SearchLog) else engines.described(log, engine)
     attacked = _Attacked(budget, objective or OutputSize(), trials, randomness(seed), stages)

@@ -13,9 +13,10 @@ from typing import Any
 import duckdb
 
 from slogan.audit.conditions import Factor, Judgement, Profiles, judge
+from slogan.databases import connected, limit_memory
 from slogan.detection import decompressed, plain_glob
 from slogan.engines import Spark, hand_over
-from slogan.errors import LogFormatError, OptionError, SloganError
+from slogan.errors import LogFormatError, SloganError
 from slogan.folders import scratch_folder
 from slogan.rows import fields_of, literal, rows_sql, source_sql
 from slogan.searchlog import SearchLog
@@ -68,20 +69,11 @@ _UNMASKED = """(
 def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """A database of one's own, and the folder, closed to others, into which it spills."""
     with scratch_folder() as folder:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": str(folder),
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            **({"memory_limit": memory_limit} if memory_limit else {}),
-        }
+        sql = connected(spill=folder)
         try:
-            sql = duckdb.connect(config=config)
-        except duckdb.Error:
-            raise OptionError("that is no memory limit", hint="write it as 4GB or 500MB") from None
-        # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
-        sql.execute("SET enable_progress_bar = false")
-        try:
+            sql.execute("SET preserve_insertion_order = false")
+            if memory_limit is not None:
+                limit_memory(sql, memory_limit)
             yield sql, folder
         except duckdb.Error:
             # DuckDB may quote texts of the log in its message, so that message goes no further.

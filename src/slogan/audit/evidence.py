@@ -15,7 +15,8 @@ from slogan.audit.comparison import Comparison, Counted, count, remove_users
 from slogan.audit.conditions import Bounds, Check, bounds_of
 from slogan.engines import Spark, settings_of
 from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
-from slogan.manifest import Manifest, described, modest, released_file
+from slogan.files import modest
+from slogan.manifest import Manifest, described, released_file
 from slogan.rows import NO_CLICK
 from slogan.searchlog import SearchLog, Source
 

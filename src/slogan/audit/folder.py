@@ -8,7 +8,8 @@ from pathlib import Path
 from slogan.audit.comparison import rows_beyond_schema, types_of
 from slogan.audit.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.errors import BudgetError, LogNotFoundError
-from slogan.manifest import modest, released_file
+from slogan.files import modest
+from slogan.manifest import released_file
 from slogan.privacy import PrivacyBudget
 from slogan.promise import promise_of
 from slogan.report.html import public_page

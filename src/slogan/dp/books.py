@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    model_validator,
+)
 from pydantic import ValidationError as NotAnEntryError
 
 from slogan.dp.accounting import composed, rounded_down, rounded_up
@@ -18,18 +27,38 @@ from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Link, head
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetError, LedgerError
-from slogan.publishing import Attempt, Outcome
+from slogan.files import is_sayable
+from slogan.publishing import MANIFEST, Attempt, Outcome
 
 _DEFAULT_EPSILON = Fraction(1)
 _DEFAULT_DELTA = Fraction(1, 10**6)
 
 
+_LARGEST = 10**100
+_MOST_BITS = 2**13
+"""Of a numerator or denominator; those of releases have hundreds."""
+_MOST_BITS_TOGETHER = 2**18
+"""Of the denominator of a sum: budgets of some thousand kinds have one."""
+_LONGEST_NAME, _LONGEST_PATH = 255, 4_095
+
+
 def _fraction(number: object) -> Fraction:
-    if isinstance(number, Fraction):
-        return number
-    if not isinstance(number, str) or not re.fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", number):
+    found = number if isinstance(number, Fraction) else _read_fraction(number)
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
+        raise ValueError("a fraction of too many digits")
+    if found > _LARGEST:
+        raise ValueError("not a number of reasonable size")
+    return found
+
+
+def _read_fraction(text: object) -> Fraction:
+    if (
+        not isinstance(text, str)
+        or len(text) > _MOST_BITS
+        or not re.fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", text)
+    ):
         raise ValueError("not a non-negative fraction")
-    return Fraction(number)
+    return Fraction(text)
 
 
 Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
@@ -51,7 +80,13 @@ class Costs(_Entry):
     @classmethod
     def of(cls, cost: Cost) -> Costs:
         """The entry of a cost."""
-        return cls(**{part.name: getattr(cost, part.name) for part in fields(cost)})
+        try:
+            return cls(**{part.name: getattr(cost, part.name) for part in fields(cost)})
+        except NotAnEntryError as cause:
+            raise LedgerError(
+                "the cost of the release has more digits than a ledger keeps",
+                hint="write epsilon, delta and shares with fewer digits",
+            ) from cause
 
     @property
     def cost(self) -> Cost:
@@ -100,6 +135,16 @@ class Booked(_Entry):
     def attempt(self) -> Attempt:
         """Where it was to appear."""
         return Attempt(Path(self.target), self.token)
+
+    @model_validator(mode="after")
+    def _could_be_attempted(self) -> Self:
+        target = Path(self.target)
+        if not (is_sayable(target) and target.is_absolute() and target.name not in ("", "..")):
+            raise ValueError("not the path of a folder")
+        names = [name.encode() for name in (self.attempt.replaced / MANIFEST).parts]
+        if len(max(names, key=len)) > _LONGEST_NAME or len(b"/".join(names)) > _LONGEST_PATH:
+            raise ValueError("a path longer than any")
+        return self
 
 
 class CameToNothing(_Entry):
@@ -182,13 +227,33 @@ class Books:
     def spent(self) -> Cost:
         """What all runs cost together, as far as there is an accounting for them."""
         runs = [*self.releases, *(nothing for _, nothing in self.nothings)]
-        return composed(e.cost.cost for e in runs if e.cost is not None)
+        costs = [e.cost.cost for e in runs if e.cost is not None]
+        self._require_sums(costs)
+        return composed(costs)
+
+    def _require_sums(self, costs: list[Cost]) -> None:
+        """Refuse fractions that have so little in common that adding them up takes hours."""
+        for part in fields(Cost):
+            common = 1
+            for denominator in {getattr(cost, part.name).denominator for cost in costs}:
+                common = math.lcm(common, denominator)
+                if common.bit_length() > _MOST_BITS_TOGETHER:
+                    raise LedgerError(
+                        f"{self.file} holds costs of too many digits to be added up",
+                        hint="restore the file from a backup; until then nothing is released",
+                    )
 
     @cached_property
     def cap(self) -> Cap | None:
         """The cap in force."""
-        caps = [entry.cap for entry in self.entries if isinstance(entry, CapSet)]
-        return caps[-1] if caps else None
+        caps = [entry for entry in self.entries if isinstance(entry, CapSet)]
+        try:
+            return caps[-1].cap if caps else None
+        except BudgetError as cause:
+            raise LedgerError(
+                f"{self.file} holds a cap that is none: {cause.problem}",
+                hint="restore the file from a backup; until then nothing is released",
+            ) from cause
 
     @property
     def cap_came_first(self) -> bool:

@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slogan.errors import LedgerError
+from slogan.files import modest
 from slogan.publishing import make_folder, sync
 
 START = "0" * 64
 """What the first link names as the hash before it."""
 
+_LARGEST = 64 * 1024 * 1024
 _PATIENCE = 60.0
 _PAUSE = 0.01
 
@@ -86,7 +88,7 @@ class Chain:
     def read(self) -> list[Link]:
         """All links, each checked against the one before it; none if there is no file."""
         try:
-            content = self.file.read_bytes()
+            content = modest(self.file, most=_LARGEST, links=True)
         except FileNotFoundError:
             return []
         except OSError as cause:
@@ -161,6 +163,8 @@ def _parsed(line: bytes) -> Link | None:
     try:
         parts = json.loads(line)
         del parts["hash"]
+        if not (isinstance(parts["time"], str) and isinstance(parts["entry"], dict)):
+            return None
         link = Link(**parts)
         return link if link.line() == line else None
     except (ValueError, TypeError, KeyError, RecursionError):

@@ -5,6 +5,7 @@ Nothing here sees the log.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +14,13 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.dp.domains import host_of, registrable
 from slogan.errors import OptionError
+from slogan.files import modest
 
 MOST_CATEGORIES = 800
 HEAD = 600
 """Without a taxonomy, the association of so many pairs is looked at."""
 _LEAST_RANK = 8
+_LARGEST_TAXONOMY = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +54,18 @@ def by_taxonomy(urls: list[str], counts: Floats, taxonomy: dict[str, str]) -> Gr
     return _labelled("taxonomy", [_looked_up(host_of(url), taxonomy) for url in urls], counts)
 
 
-def read_taxonomy(file: Path) -> dict[str, str]:
-    """Lines of host or registrable domain, tab, category; a public file, not made from the log."""
+def read_taxonomy(file: Path) -> tuple[dict[str, str], str]:
+    """What a public file, not made from the log, says of hosts, and its checksum.
+
+    It has lines of host or registrable domain, tab, category.
+    """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as cause:
+        content = modest(file, most=_LARGEST_TAXONOMY, links=True)
+        lines = content.decode().splitlines()
+    except (OSError, ValueError) as cause:
+        why = cause.strerror if isinstance(cause, OSError) else "not UTF-8, or not a name of a file"
         raise OptionError(
-            f"the taxonomy {file} cannot be read", hint="give a UTF-8 file with --taxonomy"
+            f"the taxonomy {file} cannot be read: {why}", hint="give a UTF-8 file with --taxonomy"
         ) from cause
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -74,7 +82,7 @@ def read_taxonomy(file: Path) -> dict[str, str]:
         found[host_of(host)] = category
     if not found:
         raise OptionError("the taxonomy is empty", hint="write lines of host<TAB>category")
-    return found
+    return found, hashlib.sha256(content).hexdigest()
 
 
 def _looked_up(host: str, taxonomy: dict[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +41,7 @@ class Kinds:
             )
         if taxonomy is None:
             return cls(name=chosen, taxonomy={}, checksum=None)
-        file = Path(taxonomy)
-        found = read_taxonomy(file)
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        found, digest = read_taxonomy(Path(taxonomy))
         return cls(name=chosen, taxonomy=found, checksum=digest)
 
     @property

@@ -20,6 +20,7 @@ from slogan.dp.cap import Cap
 from slogan.dp.chain import Chain
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError, TooFewUsersError
+from slogan.files import is_sayable
 from slogan.privacy import PrivacyBudget
 from slogan.publishing import MANIFEST, Attempt, publish, sha256_of, sync
 
@@ -66,6 +67,11 @@ class Ledger:
                 hint="such as web-users-2026",
             )
         place = folder() / f"{name}{_SUFFIX}" if file is None else Path(file)
+        if not is_sayable(place):
+            raise OptionError(
+                "the name of the ledger is not UTF-8, or holds a NUL",
+                hint="choose another --ledger",
+            )
         ledger = cls(Path(os.path.realpath(place)), name)
         if population is None and ledger.file.exists():
             return cls(ledger.file, _population(ledger.file))

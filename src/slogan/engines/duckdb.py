@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from slogan.arrays import Ints
+from slogan.databases import connected, limit_memory
 from slogan.detection import decompressed
 from slogan.engines import Counted, Spark, Whose
 from slogan.engines._beside import none_beside, renumbered, save_texts
@@ -46,16 +47,8 @@ class DuckDBEngine:
         del spark, watcher  # nothing is to be set, and all stays in this process
         private = scratch()
         self._folder = private.path
-        self._sql = duckdb.connect(
-            config={
-                "temp_directory": str(self._folder),
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-            }
-        )
+        self._sql = connected(spill=self._folder)
         self._close = weakref.finalize(self, _dispose, self._sql, private)
-        # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
-        self._sql.execute("SET enable_progress_bar = false")
         self._memory_limit = memory_limit
         if memory_limit is not None:
             self._limit_memory(memory_limit)
@@ -66,13 +59,10 @@ class DuckDBEngine:
 
     def _limit_memory(self, limit: str) -> None:
         try:
-            self._sql.execute(f"SET memory_limit = {literal(limit)}")
-        except duckdb.Error:
+            limit_memory(self._sql, limit)
+        except OptionError:
             self.close()
-            raise OptionError(
-                f"a memory limit of {limit[:20]!r} is not understood",
-                hint="write it as 4GB or 500MB",
-            ) from None
+            raise
 
     @clearly()
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:

@@ -43,6 +43,15 @@ class Effort:
     solvers need not look, and F-UMP has a start of its own among its targets."""
 
 
+def require_limits(time_limit: float, gap: float) -> None:
+    """Refuse limits that stop no solver, or stop it before it begins."""
+    if not (0 < time_limit < math.inf and 0 <= gap < math.inf):
+        raise OptionError(
+            f"a time limit of {time_limit} s and a gap of {gap} are not possible",
+            hint="the time limit is above 0 seconds, the gap is 0 or more, and both are finite",
+        )
+
+
 class Solver(Protocol):
     """Proposes counts for a program; `plan()` decides."""
 

@@ -55,7 +55,7 @@ def histogram_bytes(rows: int, pairs: int) -> int:
 
 def _bytes(limit: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", limit.strip().upper())
-    if found is None:
+    if found is None or not float(found[1]):
         raise OptionError(
             f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
         )
