@@ -41,7 +41,7 @@ def require_place(target: Path, log: SearchLog, *, force: bool, ledger: Path | N
 def _require_name(target: Path) -> None:
     if not is_sayable(target.absolute()):
         raise OptionError(
-            "the path of the release is not UTF-8, or holds a NUL", hint="choose another -o"
+            "the whole name of the release is not UTF-8, or holds a NUL", hint="choose another -o"
         )
     if target.absolute().name in ("", ".."):
         raise OptionError(
