@@ -186,6 +186,7 @@ def _rows(log: Path) -> str:
     name = str(log).replace("'", "''")
     return (
         f"read_csv('{name}', delim='\t', quote='', escape='', header=true, auto_detect=false, "
+        "hive_partitioning=false, "
         "columns={'user': 'VARCHAR', 'query': 'VARCHAR', 'url': 'VARCHAR', 'count': 'BIGINT'})"
     )
 

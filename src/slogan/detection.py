@@ -202,7 +202,8 @@ def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
         try:
             with duckdb.connect() as connection:
                 rows = connection.execute(
-                    "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet($1))",
+                    "SELECT column_name FROM "
+                    "(DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning=false))",
                     [plain_glob(plain)],
                 ).fetchall()
         except duckdb.Error as cause:

@@ -79,7 +79,7 @@ def _add_up(file: Path, allowed: int) -> None:
             ).fetchall()
             if max(int(rows or 0) * _SHORTEST_ROW, int(unpacked or 0)) > allowed:
                 raise _bomb(file, allowed)
-            if _texts(connection.read_parquet(plain_glob(file))) > allowed:
+            if _texts(connection.read_parquet(plain_glob(file), hive_partitioning=False)) > allowed:
                 raise _bomb(file, allowed)
     except duckdb.Error as cause:
         raise unreadable(file) from cause

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import stat
+import tempfile
 import traceback
 from contextlib import closing
 from types import SimpleNamespace
@@ -293,3 +294,19 @@ def test_nothing_of_the_solver_is_public(place):
     assert not {"seconds", "bound", "status", "value"} & json.loads(told).keys()
     assert not {"seconds", "bound", "status", "value"} & json.loads(told)["parameters"].keys()
     assert json.loads(told)["parameters"]["gap"] == 1e-4  # what was asked for, not what was reached
+
+
+def test_names_of_folders_say_nothing(tmp_path, monkeypatch):
+    """A folder called user=5 is no column of the log, of a table, or of what is spilled."""
+    import polars as pl
+
+    folder = tmp_path / "count=1000" / "user=5" / "pseudonym=7" / "pair=3" / "canary=1"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    pl.DataFrame(rows(), schema=list(NAMES), orient="row").write_parquet(folder / "in.parquet")
+    out = save(folder / "in.parquet", folder / "out")
+
+    assert slogan.inspect(folder / "in.parquet").summary()["clicks"] == sum(r[3] for r in rows())
+    assert not any(b"canary" in file.read_bytes() for file in (out / "public").iterdir())
+    assert [c for c in slogan.verify(folder / "in.parquet", out).checks if not c.ok] == []
+    assert slogan.evaluate(folder / "in.parquet", out).summary()["users_matched"]

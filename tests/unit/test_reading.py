@@ -113,6 +113,17 @@ def test_file_names_that_look_like_patterns_or_sql(tmp_path):
     assert triplets(file) == SHARED
 
 
+@pytest.mark.parametrize("kind", [*TEXTS, "parquet"])
+def test_names_of_folders_are_not_columns(tmp_path, parquet, kind):
+    folder = tmp_path / "count=1000" / "line=5" / "day=3"
+    folder.mkdir(parents=True)
+    text = parquet.read_bytes() if kind == "parquet" else TEXTS[kind](ROWS)
+    file = write(folder / f"log.{kind}", text)
+
+    assert read(file).columns.names == NAMES
+    assert triplets(file) == SHARED
+
+
 @pytest.mark.parametrize("kind", ["polars", "polars_lazy", "pandas", "arrow", "duckdb"])
 def test_tables_from_python(parquet, kind):
     import pandas as pd

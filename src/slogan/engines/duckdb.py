@@ -21,7 +21,16 @@ from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionE
 from slogan.folders import Held, scratch
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
-from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_sql, source_sql
+from slogan.rows import (
+    MOST_CLICKS,
+    NO_CLICK,
+    Fields,
+    fields_of,
+    literal,
+    parquet_sql,
+    rows_sql,
+    source_sql,
+)
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Watcher, silent
@@ -131,7 +140,7 @@ class DuckDBEngine:
             file = self._folder / "table.parquet"
             write = getattr(table, "sink_parquet", None) or table.write_parquet
             write(str(file))
-            return f"read_parquet({literal(str(file))})"
+            return parquet_sql(file)
         self._sql.register("source", table)
         return "source"
 
