@@ -83,8 +83,19 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
-        files.update(_sayable(Path(f)) for f in found)
+        files.update(_sayable(_whole(Path(f))) for f in found)
     return tuple(sorted(files))
+
+
+def _whole(file: Path) -> Path:
+    """The file, if it can be read twice: what is checked of a pipe is gone when it is counted."""
+    with reported(file):
+        if file.is_file():
+            return file
+    raise LogNotFoundError(
+        f"{file} is not a regular file",
+        hint="write what a pipe or device gives to a file first; name a folder itself",
+    )
 
 
 def _sayable(file: Path) -> Path:
@@ -100,7 +111,7 @@ def _sayable(file: Path) -> Path:
 
 def _files_in(folder: Path) -> list[Path]:
     """The files of a directory, without those that writers of many files hide there."""
-    inside = [(f, f.relative_to(folder).parts) for f in folder.rglob("*") if f.is_file()]
+    inside = [(f, f.relative_to(folder).parts) for f in folder.rglob("*") if not f.is_dir()]
     found = [f for f, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
     if not found:
         raise LogNotFoundError(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import duckdb
 import numpy as np
@@ -358,6 +359,23 @@ def test_a_directory_stands_for_its_files_without_what_writers_hide_there(tmp_pa
         write(folder / name, "not a row")
 
     assert triplets(folder) == SHARED
+
+
+@pytest.mark.parametrize("within", ["alone", "a directory", "a pattern", "a link"])
+def test_a_pipe_is_not_a_log(tmp_path, within):
+    """It can be read once, and a log is read twice."""
+    pipe = tmp_path / "clicks.tsv"
+    os.mkfifo(pipe)
+    (tmp_path / "link.tsv").symlink_to(pipe)
+    source = {"alone": pipe, "a directory": tmp_path, "a pattern": tmp_path / "cl*.tsv"}
+    with pytest.raises(errors.LogNotFoundError, match="not a regular file"):
+        read(source.get(within, tmp_path / "link.tsv"))
+
+
+def test_a_link_to_a_log_is_a_log(tmp_path):
+    (tmp_path / "link.tsv").symlink_to(write(tmp_path / "log.tsv", tsv(ROWS)))
+
+    assert triplets(tmp_path / "link.tsv") == SHARED
 
 
 def test_a_directory_without_files_is_no_log(tmp_path):
