@@ -154,10 +154,10 @@ def first_line(file: Path, compression: str, encoding: str) -> str:
         )
     try:
         line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
-    except UnicodeDecodeError as cause:
+    except UnicodeDecodeError:
         raise LogFormatError(
             f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
-        ) from cause
+        ) from None  # the cause carries the line along
     if not line.strip():
         raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
     return line.rstrip("\r\n")
@@ -217,8 +217,8 @@ def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
                     "(DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning=false))",
                     [plain_glob(plain)],
                 ).fetchall()
-        except duckdb.Error as cause:
-            raise unreadable(file) from cause
+        except duckdb.Error:
+            raise unreadable(file) from None  # what DuckDB says may quote the log
     return tuple(row[0] for row in rows)
 
 

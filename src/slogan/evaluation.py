@@ -239,21 +239,21 @@ def _released(release: SearchLog | Source) -> _Released:
 def _manifest(file: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(modest(file))
-    except (OSError, ValidationError) as cause:
+    except (OSError, ValidationError):  # the latter quotes what it read
         raise LogFormatError(
             f"{file} is not the manifest of a release",
             hint="give a release folder, or the released log itself",
-        ) from cause
+        ) from None
 
 
 def _certificate(file: Path) -> dict[str, Any]:
     try:
         return json.loads(modest(file))
-    except (OSError, ValueError, RecursionError) as cause:
+    except (OSError, ValueError, RecursionError):  # with the whole text of the certificate
         raise LogFormatError(
             f"{file} is not the certificate of a release",
             hint="restore the curator's folder, or give the released log itself",
-        ) from cause
+        ) from None
 
 
 def _whose(folder: Path, manifest: Manifest) -> Whose:

@@ -73,6 +73,7 @@ RUNS = {
     "inspect bad csv": (2, "inspect bad.csv"),
     "inspect bad utf-8": (2, "inspect latin.tsv"),
     "inspect bad parquet": (2, "inspect bad.parquet"),
+    "inspect bad utf-8 in parquet": (2, "inspect latin.parquet"),
     "inspect wrong format": (2, "inspect small.tsv --format jsonl"),
     "inspect wrong limit": (2, "inspect small.tsv --memory-limit much"),
     "sanitize": (0, f"sanitize small.tsv -o r1 {' '.join(EXACT)}"),
@@ -122,8 +123,21 @@ def place(tmp_path_factory):
     )
     (folder / "bad.csv").write_text('user,query,url\nnumbat-1,"quokka" wombat,www\n')
     (folder / "bad.parquet").write_bytes(b"PAR1numbat-1 wombat quokka PAR1")
+    bad_parquet_text(folder / "latin.parquet")
+    (folder / "no-manifest/public").mkdir(parents=True)
+    (folder / "no-manifest/public/manifest.json").write_text('{"log": "wombat"}')
     save(folder / "small.tsv", folder / "release")
     return folder
+
+
+def bad_parquet_text(file):
+    """A query that is not UTF-8, which DuckDB quotes when it meets it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    secret = pa.array([b"wombat \xff"]).view(pa.string())
+    columns = {"user": ["numbat-1"], "query": secret, "url": ["u"]}
+    pq.write_table(pa.table(columns), file, store_schema=False)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -153,8 +167,16 @@ def test_no_traceback_quotes_the_log(place):
         ),
         *(
             lambda name=name: slogan.inspect(place / name)
-            for name in ("bad.tsv", "bad.jsonl", "bad.csv", "latin.tsv", "bad.parquet")
+            for name in (
+                "bad.tsv",
+                "bad.jsonl",
+                "bad.csv",
+                "latin.tsv",
+                "bad.parquet",
+                "latin.parquet",
+            )
         ),
+        lambda: slogan.evaluate(place / "small.tsv", place / "no-manifest"),
     ]
     for call in calls:
         with pytest.raises(slogan.errors.SloganError) as caught:

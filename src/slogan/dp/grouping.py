@@ -55,10 +55,10 @@ def read_taxonomy(file: Path) -> dict[str, str]:
     """Lines of host or registrable domain, tab, category; a public file, not made from the log."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as cause:
+    except (OSError, UnicodeDecodeError):  # the latter carries along what may be a log
         raise OptionError(
             f"the taxonomy {file} cannot be read", hint="give a UTF-8 file with --taxonomy"
-        ) from cause
+        ) from None
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
