@@ -68,6 +68,12 @@ class Columns:
     count: str | None
     """None for a log of events: each row with a url is one click."""
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """The name of the column for each role that has one."""
+        roles = {"user": self.user, "query": self.query, "url": self.url}
+        return roles if self.count is None else {**roles, "count": self.count}
+
 
 def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """The files meant by paths, directories or glob patterns, in sorted order, each once."""

@@ -26,6 +26,7 @@ from slogan.report.measures.triplets import redrawn
 from slogan.report.measures.yardstick import random_sample
 from slogan.searchlog import SearchLog, Source, read
 from slogan.stages import Stages, Watcher, silent
+from slogan.unpacking import require_modest
 
 SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
 """The paper's minimum supports, the one of its Figures 3 and 6 first."""
@@ -263,7 +264,10 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     if manifest.pseudonyms == "keep":
         return "same"
     table = folder / "curator" / "pseudonyms.parquet"
-    return table if table.is_file() else "others"
+    if not table.is_file():
+        return "others"
+    require_modest(table, "", {"user": "user", "pseudonym": "pseudonym"})
+    return table
 
 
 def _original(log: Source, manifest: Manifest | None, engine: str | Spark) -> SearchLog:

@@ -19,6 +19,7 @@ from slogan.errors import LogFormatError, OptionError, SloganError
 from slogan.folders import scratch_folder
 from slogan.rows import fields_of, literal, parquet_sql, rows_sql, source_sql
 from slogan.searchlog import SearchLog
+from slogan.unpacking import require_modest
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
@@ -198,6 +199,7 @@ def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
 
 def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
     """Take the users of a table out of the input log; how many it lists, and how many in vain."""
+    require_modest(table, "", {"user": "user"})
     sql.execute(f"""
         CREATE TABLE removed AS
         SELECT "user"::VARCHAR AS "user" FROM {parquet_sql(table)}""")
@@ -234,6 +236,7 @@ class Comparison:
 
     def real_names(self, table: Path) -> tuple[int, int]:
         """By a table of pseudonyms: how many are not one-to-one, and `strangers` behind them."""
+        require_modest(table, "", {"user": "user", "pseudonym": "pseudonym"})
         self._sql.execute(f"""
             CREATE TABLE real_names AS
             SELECT "user"::VARCHAR AS "user", pseudonym::VARCHAR AS pseudonym
