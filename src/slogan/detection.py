@@ -47,6 +47,7 @@ _FORMAT_OF_SUFFIX = {
     ".pq": "parquet",
 }
 _COMPRESSIONS = (".gz", ".zst")
+_WILD = "*?["
 
 # Names under which headers call the four roles, compared without case, spaces, "-" and "_".
 _KNOWN_AS = {
@@ -112,6 +113,13 @@ def _sayable(file: Path) -> Path:
         raise LogNotFoundError(
             f"the name of {file} is not UTF-8", hint="rename it, or give a link to it"
         ) from cause
+    whole = str(file.absolute())
+    if "\\" in whole and any(c in whole for c in _WILD):
+        # Within a pattern DuckDB takes a backslash for the end of a folder's name.
+        raise LogNotFoundError(
+            f"the path of {file} has both a backslash and one of * ? [",
+            hint="rename it, or give a link to it",
+        )
     return file
 
 
@@ -203,8 +211,11 @@ def split_fields(line: str, log_format: str) -> tuple[str, ...]:
 
 
 def plain_glob(file: Path) -> str:
-    """The file's name for DuckDB, whose readers take every name as a glob pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file))
+    """The file's name for DuckDB, whose readers take every name as a glob pattern.
+
+    The whole path, because DuckDB takes a relative ~ or file: for more than a name.
+    """
+    return "".join(f"[{c}]" if c in _WILD else c for c in str(file.absolute()))
 
 
 def identifier(name: str) -> str:

@@ -11,6 +11,7 @@ from slogan.searchlog import SearchLog
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
+PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
 # A delimiter that no line should contain: a line that does is reported as unreadable. Such a line
 # has a second field, be it empty: only a line that is the first sign alone stands for NULL.
@@ -83,7 +84,9 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
     names = _names(files)
     rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
     room = f"max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}"
-    common = f"auto_detect=false, {_NO_FOLDERS}, {rejects}, {room}"
+    # Told, because DuckDB would not take a.tsv.GZ for packed.
+    packing = f"compression={literal(PACKINGS[log.compression])}"
+    common = f"auto_detect=false, {packing}, {_NO_FOLDERS}, {rejects}, {room}"
     if log.format in ("tsv", "jsonl"):
         # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader. Told
         # that lines end with \n it takes \r\n and \r too; left to find out that they end with

@@ -294,7 +294,7 @@ class DuckDBEngine:
         self._sql.execute(f"""
             COPY (SELECT u.name AS "user", m.shown AS pseudonym
                   FROM shown m JOIN users u USING ("user") ORDER BY u.name)
-            TO {literal(str(target))} (FORMAT parquet)""")
+            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
 
     @clearly()
     def write_users(self, users: Ints, target: Path) -> None:
@@ -302,7 +302,7 @@ class DuckDBEngine:
         self._sql.execute(f"""
             COPY (SELECT name AS "user" FROM users SEMI JOIN chosen_users USING ("user")
                   ORDER BY name)
-            TO {literal(str(target))} (FORMAT parquet)""")
+            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
         self._sql.unregister("chosen_users")
 
     def _remember_names(self, output: Output, pseudonyms: list[str] | None) -> None:
