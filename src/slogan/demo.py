@@ -10,10 +10,12 @@ from typing import Any
 from slogan import objectives
 from slogan.audit.certificate import verify
 from slogan.databases import connected
+from slogan.detection import plain_glob
 from slogan.evaluation import evaluate
 from slogan.generate import generate
 from slogan.pipeline import sanitize
 from slogan.privacy import PrivacyBudget
+from slogan.rows import literal
 from slogan.stages import Watcher, silent
 from slogan.synthesizing import synthesize
 
@@ -182,9 +184,9 @@ def _attack(log: Path, known: list[tuple[str, str]]) -> Attack:
 
 
 def _rows(log: Path) -> str:
-    name = str(log).replace("'", "''")
     return (
-        f"read_csv('{name}', delim='\t', quote='', escape='', header=true, auto_detect=false, "
+        f"read_csv({literal(plain_glob(log))}, delim='\t', quote='', escape='', header=true, "
+        "auto_detect=false, hive_partitioning=false, "
         "columns={'user': 'VARCHAR', 'query': 'VARCHAR', 'url': 'VARCHAR', 'count': 'BIGINT'})"
     )
 

@@ -48,6 +48,7 @@ _FORMAT_OF_SUFFIX = {
     ".pq": "parquet",
 }
 _COMPRESSIONS = (".gz", ".zst")
+_WILD = "*?["
 
 # Names under which headers call the four roles, compared without case, spaces, "-" and "_".
 _KNOWN_AS = {
@@ -69,6 +70,12 @@ class Columns:
     count: str | None
     """None for a log of events: each row with a url is one click."""
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """The name of the column for each role that has one."""
+        roles = {"user": self.user, "query": self.query, "url": self.url}
+        return roles if self.count is None else {**roles, "count": self.count}
+
 
 def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """The files meant by paths, directories or glob patterns, in sorted order, each once."""
@@ -84,7 +91,7 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
-        files.update(_sayable(Path(f)) for f in found)
+        files.update(_sayable(_whole(Path(f))) for f in found)
     return tuple(sorted(files))
 
 
@@ -92,6 +99,17 @@ def folders_of(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """The directories among the paths."""
     sources = [source] if isinstance(source, str | Path) else source
     return tuple(Path(item) for item in sources if Path(item).is_dir())
+
+
+def _whole(file: Path) -> Path:
+    """The file, if it can be read twice: what is checked of a pipe is gone when it is counted."""
+    with reported(file):
+        if file.is_file():
+            return file
+    raise LogNotFoundError(
+        f"{file} is not a regular file",
+        hint="write what a pipe or device gives to a file first; name a folder itself",
+    )
 
 
 def _sayable(file: Path) -> Path:
@@ -102,12 +120,19 @@ def _sayable(file: Path) -> Path:
         raise LogNotFoundError(
             f"the name of {file} is not UTF-8", hint="rename it, or give a link to it"
         ) from cause
+    whole = str(file.absolute())
+    if "\\" in whole and any(c in whole for c in _WILD):
+        # Within a pattern DuckDB takes a backslash for the end of a folder's name.
+        raise LogNotFoundError(
+            f"the path of {file} has both a backslash and one of * ? [",
+            hint="rename it, or give a link to it",
+        )
     return file
 
 
 def _files_in(folder: Path) -> list[Path]:
     """The files of a directory, without those that writers of many files hide there."""
-    inside = [(f, f.relative_to(folder).parts) for f in folder.rglob("*") if f.is_file()]
+    inside = [(f, f.relative_to(folder).parts) for f in folder.rglob("*") if not f.is_dir()]
     found = [f for f, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
     if not found:
         raise LogNotFoundError(
@@ -150,10 +175,10 @@ def first_line(file: Path, compression: str, encoding: str) -> str:
         )
     try:
         line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
-    except UnicodeDecodeError as cause:
+    except UnicodeDecodeError:
         raise LogFormatError(
             f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
-        ) from cause
+        ) from None  # the cause carries the line along
     if not line.strip():
         raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
     return line.rstrip("\r\n")
@@ -193,8 +218,11 @@ def split_fields(line: str, log_format: str) -> tuple[str, ...]:
 
 
 def plain_glob(file: Path) -> str:
-    """The file's name for DuckDB, whose readers take every name as a glob pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file))
+    """The file's name for DuckDB, whose readers take every name as a glob pattern.
+
+    The whole path, because DuckDB takes a relative ~ or file: for more than a name.
+    """
+    return "".join(f"[{c}]" if c in _WILD else c for c in str(file.absolute()))
 
 
 def identifier(name: str) -> str:
@@ -209,11 +237,12 @@ def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
         try:
             with connected() as connection:
                 rows = connection.execute(
-                    "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet($1))",
+                    "SELECT column_name FROM "
+                    "(DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning=false))",
                     [plain_glob(plain)],
                 ).fetchall()
-        except duckdb.Error as cause:
-            raise unreadable(file) from cause
+        except duckdb.Error:
+            raise unreadable(file) from None  # what DuckDB says may quote the log
     return tuple(row[0] for row in rows)
 
 

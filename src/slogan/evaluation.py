@@ -28,6 +28,7 @@ from slogan.report.measures.triplets import redrawn
 from slogan.report.measures.yardstick import random_sample
 from slogan.searchlog import SearchLog, Source, read
 from slogan.stages import Stages, Watcher, silent
+from slogan.unpacking import require_modest
 
 SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
 """The paper's minimum supports, the one of its Figures 3 and 6 first."""
@@ -248,11 +249,11 @@ def _released(release: SearchLog | Source) -> _Released:
 def _manifest(file: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(modest(file))
-    except (OSError, ValidationError) as cause:
+    except (OSError, ValidationError):  # the latter quotes what it read
         raise LogFormatError(
             f"{file} is not the manifest of a release",
             hint="give a release folder, or the released log itself",
-        ) from cause
+        ) from None
 
 
 _DAMAGED = (
@@ -266,11 +267,11 @@ def _certificate(file: Path, manifest: Manifest) -> dict[str, Any]:
     try:
         told = json.loads(modest(file))
         curator_page(manifest, told)
-    except _DAMAGED as cause:
+    except _DAMAGED:  # with the whole text of the certificate
         raise LogFormatError(
             f"{file} is not the certificate of a release",
             hint="restore the curator's folder, or give the released log itself",
-        ) from cause
+        ) from None
     return told
 
 
@@ -281,7 +282,10 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     if manifest.pseudonyms == "keep":
         return "same"
     table = folder / "curator" / "pseudonyms.parquet"
-    return table if table.is_file() else "others"
+    if not table.is_file():
+        return "others"
+    require_modest(table, "", {"user": "user", "pseudonym": "pseudonym"})
+    return table
 
 
 def _original(log: Source, manifest: Manifest | None, engine: str | Spark) -> SearchLog:

@@ -173,7 +173,7 @@ def _spell(
 ) -> None:
     source = _EVENTS if kind == "aol" else _TRIPLETS
     options = _COPY_OPTIONS[kind] + (f", COMPRESSION {compression}" if compression else "")
-    path = str(written).replace("'", "''")
+    path = str(written.absolute()).replace("'", "''")
     connection.execute(f"COPY ({source}) TO '{path}' ({options})")
 
 

@@ -11,10 +11,13 @@ from slogan.searchlog import SearchLog
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
+PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
 # A delimiter that no line should contain: a line that does is reported as unreadable. Such a line
 # has a second field, be it empty: only a line that is the first sign alone stands for NULL.
 _NO_DELIMITER = "\x1c\x1d\x1e\x1f"
+# A folder called count=1000 is a place, not a column.
+_NO_FOLDERS = "hive_partitioning=false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +79,14 @@ def _number(value: str) -> str:
 
 def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:
     """The table function that reads the log's files."""
-    names = "[" + ", ".join(literal(plain_glob(f)) for f in files) + "]"
     if log.format == "parquet":
-        return f"read_parquet({names})"
+        return parquet_sql(*files)
+    names = _names(files)
     rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
     room = f"max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}"
-    common = f"auto_detect=false, {rejects}, {room}"
+    # Told, because DuckDB would not take a.tsv.GZ for packed.
+    packing = f"compression={literal(PACKINGS[log.compression])}"
+    common = f"auto_detect=false, {packing}, {_NO_FOLDERS}, {rejects}, {room}"
     if log.format in ("tsv", "jsonl"):
         # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader. Told
         # that lines end with \n it takes \r\n and \r too; left to find out that they end with
@@ -101,6 +106,15 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"header={str(log.header).lower()}, columns={{{columns}}}, "
         f"encoding={literal(log.encoding)}, strict_mode=true)"
     )
+
+
+def parquet_sql(*files: Path) -> str:
+    """The table function that reads Parquet files."""
+    return f"read_parquet({_names(files)}, {_NO_FOLDERS})"
+
+
+def _names(files: tuple[Path, ...]) -> str:
+    return "[" + ", ".join(literal(plain_glob(f)) for f in files) + "]"
 
 
 def fields_of(log: SearchLog) -> Fields:

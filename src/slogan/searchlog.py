@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from slogan.detection import (
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
-from slogan.unpacking import require_sound
+from slogan.unpacking import require_modest, require_sound
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
@@ -106,11 +107,16 @@ def read(
             f"--columns is for text files without a header, not for {kind}",
             hint="name single columns with --user, --query, --url, --count",
         )
+    here = files or _local(addresses)
+    for file in here if compression else ():
+        require_sound(file, compression)
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:
-        require_sound(files, kind, compression)
         names = _names(files, kind, compression, encoding, columns)
+    found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
+    for file in here if kind == "parquet" else ():
+        require_modest(file, compression, found.roles)
     return SearchLog(
         files=files,
         folders=folders_of(source) if files else (),  # pyright: ignore[reportArgumentType]
@@ -119,9 +125,7 @@ def read(
         compression=compression,
         header=columns is None,
         encoding=encoding,
-        columns=assign_roles(
-            names, roles, show=columns is not None or kind in ("jsonl", "parquet")
-        ),
+        columns=found,
         skip_bad_rows=skip,
     )
 
@@ -138,6 +142,12 @@ def _addresses(source: object) -> tuple[str, ...]:
             hint="write files as addresses too: file:///data/clicks.tsv",
         )
     return found
+
+
+def _local(addresses: tuple[str, ...]) -> tuple[Path, ...]:
+    """The files of this machine among them, as far as their names are patterns of ours too."""
+    names = (a.removeprefix("file://") for a in addresses if a.startswith("file://"))
+    return expand([found for name in names for found in glob.glob(name)])
 
 
 def _looked_up(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import duckdb
 import zstandard
 
 from slogan.databases import connected
-from slogan.detection import identifier, open_bytes, plain_glob, reported, unreadable
+from slogan.detection import (
+    decompressed,
+    identifier,
+    open_bytes,
+    plain_glob,
+    reported,
+    unreadable,
+)
 from slogan.errors import LogFormatError
+from slogan.folders import scratch_folder
 
 MOST_TIMES = 100
 """Logs shrink to a tenth, and rarely to a fiftieth."""
@@ -22,30 +30,47 @@ _CHUNK = 1 << 20
 _PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
 _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
+_NESTED = {"array", "list", "map", "struct", "union", "variant", "geometry"}
 
 
-def require_sound(files: tuple[Path, ...], log_format: str, compression: str) -> None:
-    """Refuse packed files that are not whole, and files that look like decompression bombs.
+def require_sound(file: Path, compression: str) -> None:
+    """Refuse a packed file that is not whole, or looks like a decompression bomb.
 
-    Reads what they unpack to, once, as a stream and no further than allowed, and keeps nothing.
+    Reads what it unpacks to, once, as a stream and no further than allowed, and keeps nothing.
+    To its end, because engines take what they get of a cut file.
     """
-    for file in files:
-        with reported(file):
-            with file.open("rb") as packed:
-                allowed = max(ALWAYS_ALLOWED, MOST_TIMES * os.fstat(packed.fileno()).st_size)
-            if compression:
-                _unpack(file, compression, allowed)
-            elif log_format == "parquet":
-                _add_up(file, allowed)
+    with reported(file):
+        allowed, seen = _allowed(file), 0
+        for size in _gzipped(file) if compression == ".gz" else _frames(file):
+            seen += size
+            if seen > allowed:
+                raise _bomb(file, allowed)
 
 
-def _unpack(file: Path, compression: str, allowed: int) -> None:
-    """To its end, because engines take what they get of a cut file."""
-    seen = 0
-    for size in _gzipped(file) if compression == ".gz" else _frames(file):
-        seen += size
-        if seen > allowed:
-            raise _bomb(file, allowed)
+def require_modest(file: Path, compression: str, asked: Mapping[str, str]) -> None:
+    """Refuse a Parquet file that would fill the memory: one of few bytes can stand for very many.
+
+    Args:
+        file: The file, sound if it is packed once more.
+        compression: How it is packed once more, if it is.
+        asked: The columns that will be read as text, by what they mean.
+    """
+    with reported(file), scratch_folder() as private:
+        plain, allowed = decompressed(file, compression, private), _allowed(file)
+        try:
+            with connected() as connection:
+                announced = _announced(connection, plain)
+                table = connection.read_parquet(plain_glob(plain), hive_partitioning=False)
+                _require_flat(file, table, asked)
+                if announced > allowed or _texts(table) > allowed:
+                    raise _bomb(file, allowed)
+        except duckdb.Error:
+            raise unreadable(file) from None  # what DuckDB says may quote the log
+
+
+def _allowed(file: Path) -> int:
+    with file.open("rb") as packed:
+        return max(ALWAYS_ALLOWED, MOST_TIMES * os.fstat(packed.fileno()).st_size)
 
 
 def _gzipped(file: Path) -> Generator[int]:
@@ -69,21 +94,27 @@ def _frames(file: Path) -> Generator[int]:
         raise EOFError
 
 
-def _add_up(file: Path, allowed: int) -> None:
-    """What the footer of a Parquet file announces, and the texts that dictionaries repeat."""
-    try:
-        with connected() as connection:
-            ((rows, unpacked),) = connection.execute(
-                """SELECT (SELECT sum(num_rows) FROM parquet_file_metadata($1)),
-                          (SELECT sum(total_uncompressed_size) FROM parquet_metadata($1))""",
-                [plain_glob(file)],
-            ).fetchall()
-            if max(int(rows or 0) * _SHORTEST_ROW, int(unpacked or 0)) > allowed:
-                raise _bomb(file, allowed)
-            if _texts(connection.read_parquet(plain_glob(file))) > allowed:
-                raise _bomb(file, allowed)
-    except duckdb.Error as cause:
-        raise unreadable(file) from cause
+def _announced(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
+    """The bytes that the footer of a Parquet file tells of; it may tell two numbers of rows."""
+    rows, in_groups, unpacked = connection.execute(
+        """SELECT (SELECT sum(num_rows) FROM parquet_file_metadata($1)),
+                  (SELECT sum(row_group_num_rows) FROM (
+                      SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata($1))),
+                  (SELECT sum(total_uncompressed_size) FROM parquet_metadata($1))""",
+        [plain_glob(file)],
+    ).fetchall()[0]
+    return max(_SHORTEST_ROW * max(rows or 0, in_groups or 0), int(unpacked or 0))
+
+
+def _require_flat(file: Path, table: duckdb.DuckDBPyRelation, asked: Mapping[str, str]) -> None:
+    """No lists, records or maps as texts: what they hold cannot be added up without reading it."""
+    meanings = {name.lower(): meaning for meaning, name in asked.items()}
+    for name, kind in zip(table.columns, table.types, strict=True):
+        if kind.id in _NESTED and name.lower() in meanings:
+            raise LogFormatError(
+                f"{file.name}: the column of the {meanings[name.lower()]} is of a nested type",
+                hint="make it a text or a number",
+            )
 
 
 def _texts(table: duckdb.DuckDBPyRelation) -> int:

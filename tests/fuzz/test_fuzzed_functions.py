@@ -133,7 +133,9 @@ def names(data, folder):
     text = data.decode(errors="replace")
     ours(lambda: format_of((Path(text),), given=None))
     plain = plain_glob(Path(text))
-    assert plain.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[") == str(Path(text))
+    assert plain.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[") == str(
+        Path(text).absolute()
+    )
 
 
 def paths(data, folder):

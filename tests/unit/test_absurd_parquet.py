@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import slogan
-from slogan.errors import SloganError
+from slogan.errors import LogFormatError, SloganError
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 TYPES = {
@@ -25,6 +25,8 @@ TYPES = {
     "ENUM('0', '1', '2', '3', '4', '5', '6', '7', '8', '9')": "i::VARCHAR",
     "HUGEINT": "i",
 }
+NESTED = list(TYPES)[:3]
+"""A dictionary can hide any length of text in them."""
 
 
 def attempt(file, target, **options):
@@ -53,8 +55,31 @@ def test_any_type_in_any_role(tmp_path, kind, role):
     names = ", ".join(f'{value} AS "{name}"' for name, value in columns.items())
     file = tmp_path / "in.parquet"
     duckdb.sql(f"SELECT {names} FROM ({numbered})").write_parquet(str(file))
-    attempt(file, tmp_path / "out")
-    attempt(file, tmp_path / "out", pseudonyms="keep")
+    for options in ({}, {"pseudonyms": "keep"}):
+        error = attempt(file, tmp_path / "out", **options)
+        if kind in NESTED:
+            assert error is not None
+            assert f"the column of the {role} is of a nested type" in error.problem
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_nested_types_beside_the_roles_are_kept(tmp_path, kind):
+    file = tmp_path / "in.parquet"
+    duckdb.sql(
+        f"SELECT i AS user, 'q' AS query, 'u' AS url, ({TYPES[kind]})::{kind} AS x "
+        "FROM range(9) t(i)"
+    ).write_parquet(str(file))
+
+    assert attempt(file, tmp_path / "out") is None
+
+
+def test_a_nested_type_in_the_second_file_is_refused_too(tmp_path):
+    for name, query in (("a", "'q'"), ("b", "['q']")):
+        duckdb.sql(
+            f"SELECT i AS user, {query} AS query, 'u' AS url FROM range(9) t(i)"
+        ).write_parquet(str(tmp_path / f"{name}.parquet"))
+    with pytest.raises(LogFormatError, match=r"b\.parquet: the column of the query is of a nested"):
+        slogan.read(tmp_path)
 
 
 def test_thousands_of_columns(tmp_path):

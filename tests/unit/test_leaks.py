@@ -9,6 +9,7 @@ import json
 import os
 import random
 import stat
+import tempfile
 import traceback
 from contextlib import closing
 from types import SimpleNamespace
@@ -72,6 +73,7 @@ RUNS = {
     "inspect bad csv": (2, "inspect bad.csv"),
     "inspect bad utf-8": (2, "inspect latin.tsv"),
     "inspect bad parquet": (2, "inspect bad.parquet"),
+    "inspect bad utf-8 in parquet": (2, "inspect latin.parquet"),
     "inspect wrong format": (2, "inspect small.tsv --format jsonl"),
     "inspect wrong limit": (2, "inspect small.tsv --memory-limit much"),
     "sanitize": (0, f"sanitize small.tsv -o r1 {' '.join(EXACT)}"),
@@ -121,8 +123,21 @@ def place(tmp_path_factory):
     )
     (folder / "bad.csv").write_text('user,query,url\nnumbat-1,"quokka" wombat,www\n')
     (folder / "bad.parquet").write_bytes(b"PAR1numbat-1 wombat quokka PAR1")
+    bad_parquet_text(folder / "latin.parquet")
+    (folder / "no-manifest/public").mkdir(parents=True)
+    (folder / "no-manifest/public/manifest.json").write_text('{"log": "wombat"}')
     save(folder / "small.tsv", folder / "release")
     return folder
+
+
+def bad_parquet_text(file):
+    """A query that is not UTF-8, which DuckDB quotes when it meets it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    secret = pa.array([b"wombat \xff"]).view(pa.string())
+    columns = {"user": ["numbat-1"], "query": secret, "url": ["u"]}
+    pq.write_table(pa.table(columns), file, store_schema=False)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -152,8 +167,16 @@ def test_no_traceback_quotes_the_log(place):
         ),
         *(
             lambda name=name: slogan.inspect(place / name)
-            for name in ("bad.tsv", "bad.jsonl", "bad.csv", "latin.tsv", "bad.parquet")
+            for name in (
+                "bad.tsv",
+                "bad.jsonl",
+                "bad.csv",
+                "latin.tsv",
+                "bad.parquet",
+                "latin.parquet",
+            )
         ),
+        lambda: slogan.evaluate(place / "small.tsv", place / "no-manifest"),
     ]
     for call in calls:
         with pytest.raises(slogan.errors.SloganError) as caught:
@@ -293,3 +316,19 @@ def test_nothing_of_the_solver_is_public(place):
     assert not {"seconds", "bound", "status", "value"} & json.loads(told).keys()
     assert not {"seconds", "bound", "status", "value"} & json.loads(told)["parameters"].keys()
     assert json.loads(told)["parameters"]["gap"] == 1e-4  # what was asked for, not what was reached
+
+
+def test_names_of_folders_say_nothing(tmp_path, monkeypatch):
+    """A folder called user=5 is no column of the log, of a table, or of what is spilled."""
+    import polars as pl
+
+    folder = tmp_path / "count=1000" / "user=5" / "pseudonym=7" / "pair=3" / "canary=1"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    pl.DataFrame(rows(), schema=list(NAMES), orient="row").write_parquet(folder / "in.parquet")
+    out = save(folder / "in.parquet", folder / "out")
+
+    assert slogan.inspect(folder / "in.parquet").summary()["clicks"] == sum(r[3] for r in rows())
+    assert not any(b"canary" in file.read_bytes() for file in (out / "public").iterdir())
+    assert [c for c in slogan.verify(folder / "in.parquet", out).checks if not c.ok] == []
+    assert slogan.evaluate(folder / "in.parquet", out).summary()["users_matched"]

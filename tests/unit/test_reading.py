@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -24,6 +27,7 @@ ROWS = [
     ("7", "weather", "www.sky.com", 5),
 ]
 NAMES = ("user", "query", "url", "count")
+BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 
 
 def count(source, **options):
@@ -110,6 +114,54 @@ def test_file_names_that_look_like_patterns_or_sql(tmp_path):
     file = write(tmp_path / "it's [1] *?.tsv", tsv(ROWS))
     write(tmp_path / "it's 1 xy.tsv", tsv(ROWS))
 
+    assert triplets(file) == SHARED
+
+
+@pytest.mark.parametrize("folder", ["~", "file:", "file:/tmp", "http:/host"])
+def test_relative_names_that_look_like_other_places(tmp_path, monkeypatch, folder):
+    """Read, checked, released and reported under the name that was given."""
+    (tmp_path / "work" / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "a.tsv", tsv(ROWS[:1]))
+    file = write(Path(folder) / "a.tsv", tsv(ROWS))
+    bad = write(Path(folder) / "bad.tsv", tsv(ROWS).encode() + b"1\t\xff\tu\t1\n")
+    many = write(Path(folder) / "many.tsv", tsv((u, *ROWS[0][1:]) for u in range(20)))
+    with closing(slogan.sanitize(many, BUDGET, solver="exact")) as made:
+        made.save(Path(folder) / "out")
+
+    assert triplets(file) == SHARED
+    with pytest.raises(errors.BadRowError, match=f"^{folder}/bad.tsv, line 7: not UTF-8"):
+        count(bad)
+    assert slogan.verify(many, Path(folder) / "out").ok
+
+
+def test_a_backslash_in_a_name(tmp_path):
+    """Beside a pattern DuckDB would look into a folder for it."""
+    (tmp_path / "a").mkdir()
+    write(tmp_path / "a" / "b*.tsv", tsv(ROWS[:1]))
+
+    assert triplets(write(tmp_path / "a\\b.tsv", tsv(ROWS))) == SHARED
+    with pytest.raises(errors.LogNotFoundError, match="backslash"):
+        count(write(tmp_path / "a\\b*.tsv", tsv(ROWS)))
+
+
+@pytest.mark.parametrize("packing", [".GZ", ".Zst"])
+@pytest.mark.parametrize("kind", TEXTS)
+def test_endings_in_capitals(tmp_path, kind, packing):
+    packed = write(tmp_path / f"log{packing.lower()}", TEXTS[kind](ROWS))
+
+    assert triplets(packed.rename(tmp_path / f"log.{kind.upper()}{packing}")) == SHARED
+
+
+@pytest.mark.parametrize("kind", [*TEXTS, "parquet"])
+def test_names_of_folders_are_not_columns(tmp_path, parquet, kind):
+    folder = tmp_path / "count=1000" / "line=5" / "day=3"
+    folder.mkdir(parents=True)
+    text = parquet.read_bytes() if kind == "parquet" else TEXTS[kind](ROWS)
+    file = write(folder / f"log.{kind}", text)
+
+    assert read(file).columns.names == NAMES
     assert triplets(file) == SHARED
 
 
@@ -347,6 +399,23 @@ def test_a_directory_stands_for_its_files_without_what_writers_hide_there(tmp_pa
         write(folder / name, "not a row")
 
     assert triplets(folder) == SHARED
+
+
+@pytest.mark.parametrize("within", ["alone", "a directory", "a pattern", "a link"])
+def test_a_pipe_is_not_a_log(tmp_path, within):
+    """It can be read once, and a log is read twice."""
+    pipe = tmp_path / "clicks.tsv"
+    os.mkfifo(pipe)
+    (tmp_path / "link.tsv").symlink_to(pipe)
+    source = {"alone": pipe, "a directory": tmp_path, "a pattern": tmp_path / "cl*.tsv"}
+    with pytest.raises(errors.LogNotFoundError, match="not a regular file"):
+        read(source.get(within, tmp_path / "link.tsv"))
+
+
+def test_a_link_to_a_log_is_a_log(tmp_path):
+    (tmp_path / "link.tsv").symlink_to(write(tmp_path / "log.tsv", tsv(ROWS)))
+
+    assert triplets(tmp_path / "link.tsv") == SHARED
 
 
 def test_a_directory_without_files_is_no_log(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from contextlib import closing
 
 import duckdb
 import pyarrow as pa
@@ -12,6 +13,7 @@ import zstandard
 import slogan
 from slogan import unpacking
 from slogan.errors import LogFormatError, LogNotFoundError
+from slogan.searchlog import read
 
 HEADER = b"user\tquery\turl\tcount\n"
 
@@ -70,19 +72,22 @@ def test_a_small_file_may_be_packed_as_tightly_as_it_likes(tmp_path):
     assert slogan.read(file).compression == ".zst"
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR", "BLOB"])
-@pytest.mark.parametrize("column", ["query", 'a "name" of its own'])
-def test_a_text_that_a_dictionary_repeats(tmp_path, small, kind, column, ladder):
+def repeating(file, column="query", kind=None, names=("user", "query", "url")):
     """A hundred kilobytes, written once, stand in every row."""
     text = pa.DictionaryArray.from_arrays(
-        pa.array([0] * 1_000, pa.int32()),
-        pa.array(["x" * 100_000], pa.string() if kind == "VARCHAR" else pa.binary()),
+        pa.array([0] * 1_000, pa.int32()), pa.array(["x" * 100_000], kind or pa.string())
     )
-    plain = {name: pa.array(["a"] * 1_000) for name in ("user", "query", "url")}
-    file = tmp_path / "bomb.parquet"
+    plain = {name: pa.array(["a"] * 1_000) for name in names}
     pq.write_table(pa.table({**plain, column: text}), file, compression="zstd", store_schema=False)
     footer = pq.read_metadata(file).row_group(0)
     assert footer.total_byte_size < unpacking.ALWAYS_ALLOWED
+    return file
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary()])
+@pytest.mark.parametrize("column", ["query", 'a "name" of its own'])
+def test_a_text_that_a_dictionary_repeats(tmp_path, small, kind, column, ladder):
+    file = repeating(tmp_path / "bomb.parquet", column, kind)
 
     ladder.count("attacks run")
     with pytest.raises(LogFormatError, match="would unpack to more than"):
@@ -96,6 +101,67 @@ def test_a_packed_parquet_file_is_no_way_around_it(tmp_path, small, suffix):
 
     with pytest.raises(LogFormatError, match="would unpack to more than"):
         slogan.read(tmp_path / f"bomb.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", ["parquet.gz", "parquet.zst"])
+def test_what_a_packed_parquet_file_holds_is_looked_at_too(tmp_path, small, suffix, ladder):
+    pack = gzipped if suffix.endswith("gz") else zstandarded
+    pack(tmp_path / f"bomb.{suffix}", [repeating(tmp_path / "bomb.parquet").read_bytes()])
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(tmp_path / f"bomb.{suffix}")
+
+
+def test_a_parquet_file_at_an_address_of_this_machine_is_looked_at_too(tmp_path, small):
+    repeating(tmp_path / "bomb.parquet")
+    names = lambda addresses, kind, encoding: ("user", "query", "url")  # noqa: E731
+    for address in ("bomb.parquet", "*.parquet", ""):
+        with pytest.raises(LogFormatError, match="would unpack to more than"):
+            read(f"file://{tmp_path}/{address}", format="parquet", peek=names)
+
+
+def test_a_footer_that_lies_about_its_rows(tmp_path, small, ladder):
+    """The number for the file is 1; those of its row groups are what is read."""
+    file = tmp_path / "bomb.parquet"
+    duckdb.sql("SELECT 1 AS user, '' AS query, '' AS url FROM range(3000000)").write_parquet(
+        str(file), compression="zstd", row_group_size=3_000_000
+    )
+    data = bytearray(file.read_bytes())
+    told = bytes([0x16, *varint(6_000_000)])  # a 64-bit integer of Thrift, written zigzag
+    place = data.index(told, len(data) - 8 - int.from_bytes(data[-8:-4], "little"))
+    data[place : place + len(told)] = bytes([0x16, 0x82, 0x80, 0x80, 0x00])  # 1, in as many bytes
+    file.write_bytes(data)
+    told = duckdb.sql(f"SELECT num_rows FROM parquet_file_metadata('{file}')").fetchall()
+    assert told == [(1,)]
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.read(file)
+
+
+def varint(number):
+    while number >= 0x80:
+        yield number % 0x80 | 0x80
+        number //= 0x80
+    yield number
+
+
+def test_the_curators_table_of_pseudonyms_is_looked_at_too(tmp_path, small, ladder):
+    rows = [b"%d\tquery %d\twww.site.com\t1\n" % (u, u % 2) for u in range(40)]
+    log = tmp_path / "log.tsv"
+    log.write_bytes(HEADER + b"".join(rows))
+    budget = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
+    with closing(slogan.sanitize(log, budget, solver="exact")) as made:
+        made.save(tmp_path / "out")
+    table = tmp_path / "out/curator/pseudonyms.parquet"
+    repeating(table, "user", names=("pseudonym",))
+
+    ladder.count("attacks run")
+    with pytest.raises(LogFormatError, match="would unpack to more than"):
+        slogan.evaluate(log, tmp_path / "out")
+    (check,) = [c for c in slogan.verify(log, tmp_path / "out").checks if not c.ok]
+    assert check.detail.endswith("the curator's table of pseudonyms cannot be read")
 
 
 @pytest.mark.parametrize("what", ["rows", "texts"])

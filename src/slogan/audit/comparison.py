@@ -14,12 +14,13 @@ import duckdb
 
 from slogan.audit.conditions import Factor, Judgement, Profiles, judge
 from slogan.databases import connected, limit_memory
-from slogan.detection import decompressed, plain_glob
+from slogan.detection import decompressed
 from slogan.engines import Spark, hand_over
 from slogan.errors import LogFormatError, SloganError
 from slogan.folders import scratch_folder
-from slogan.rows import fields_of, literal, rows_sql, source_sql
+from slogan.rows import fields_of, literal, parquet_sql, rows_sql, source_sql
 from slogan.searchlog import SearchLog
+from slogan.unpacking import require_modest
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
@@ -112,9 +113,10 @@ def count(
         source = _source(sql, log, folder)
         rows = f"(SELECT *, 1 AS n FROM ({rows_sql(source, fields_of(log))}))"
     else:
-        added, schema = (literal(f"{part}/*.parquet") for part in hand_over(spark, log, folder))
-        source = f"read_parquet({schema})"
-        rows = f'(SELECT name AS "user", * EXCLUDE (name) FROM read_parquet({added}))'
+        added, source = (
+            parquet_sql(*part.glob("*.parquet")) for part in hand_over(spark, log, folder)
+        )
+        rows = f'(SELECT name AS "user", * EXCLUDE (name) FROM {added})'
     try:
         sql.execute(f"""
             CREATE TABLE {into} AS
@@ -142,7 +144,7 @@ def _source(sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path) -> str
         sql.register("input_table", table)
         return "input_table"
     write(str(folder / "input_table.parquet"))
-    return f"read_parquet({literal(str(folder / 'input_table.parquet'))})"
+    return parquet_sql(folder / "input_table.parquet")
 
 
 def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
@@ -161,9 +163,12 @@ def _rejected(sql: duckdb.DuckDBPyConnection) -> int:
 def types_of(sql: duckdb.DuckDBPyConnection, counted: Counted) -> list[str]:
     """The column types of a log, as Parquet keeps them: it knows fewer than a table in memory."""
     with scratch_folder() as folder:
-        file = literal(f"{folder}/types.parquet")
-        sql.execute(f"COPY (SELECT * FROM {counted.source} LIMIT 0) TO {file} (FORMAT parquet)")
-        described = sql.execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()
+        file = folder / "types.parquet"
+        sql.execute(
+            f"COPY (SELECT * FROM {counted.source} LIMIT 0) "
+            f"TO {literal(str(file))} (FORMAT parquet)"
+        )
+        described = sql.execute(f"DESCRIBE SELECT * FROM {parquet_sql(file)}").fetchall()
     return [row[1] for row in described]
 
 
@@ -186,9 +191,10 @@ def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
 
 def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
     """Take the users of a table out of the input log; how many it lists, and how many in vain."""
+    require_modest(table, "", {"user": "user"})
     sql.execute(f"""
         CREATE TABLE removed AS
-        SELECT "user"::VARCHAR AS "user" FROM read_parquet({literal(plain_glob(table))})""")
+        SELECT "user"::VARCHAR AS "user" FROM {parquet_sql(table)}""")
     listed = _number(sql, "SELECT count(*) FROM removed")
     known = _number(
         sql, 'SELECT count(DISTINCT "user") FROM removed SEMI JOIN clicked USING ("user")'
@@ -222,10 +228,11 @@ class Comparison:
 
     def real_names(self, table: Path) -> tuple[int, int]:
         """By a table of pseudonyms: how many are not one-to-one, and `strangers` behind them."""
+        require_modest(table, "", {"user": "user", "pseudonym": "pseudonym"})
         self._sql.execute(f"""
             CREATE TABLE real_names AS
             SELECT "user"::VARCHAR AS "user", pseudonym::VARCHAR AS pseudonym
-            FROM read_parquet({literal(plain_glob(table))})""")
+            FROM {parquet_sql(table)}""")
         different = 'least(count(DISTINCT "user"), count(DISTINCT pseudonym))'
         repeated = _number(self._sql, f"SELECT count(*) - {different} FROM real_names")
         return repeated, self.strangers(_UNMASKED)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from slogan.audit.comparison import Comparison, Counted, count, remove_users
 from slogan.audit.conditions import Bounds, Check, bounds_of
 from slogan.engines import Spark, settings_of
-from slogan.errors import BadRowError, BudgetError, InputError, LogNotFoundError
+from slogan.errors import BadRowError, BudgetError, InputError, LogFormatError, LogNotFoundError
 from slogan.files import modest
 from slogan.manifest import Manifest, described, released_file
 from slogan.rows import NO_CLICK
@@ -64,8 +64,8 @@ class Evidence:
             raise NotPossibleError("curator/removed.parquet is missing")
         try:
             return remove_users(self.sql, table)
-        except duckdb.Error as cause:
-            raise NotPossibleError("curator/removed.parquet cannot be read") from cause
+        except (duckdb.Error, LogFormatError):  # what DuckDB says may quote a user-ID
+            raise NotPossibleError("curator/removed.parquet cannot be read") from None
 
     @cached_property
     def promised(self) -> Bounds:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import duckdb
 
 from slogan.audit.evidence import Checks, Evidence, Finding
+from slogan.errors import LogFormatError
 
 
 def _no_unique_pair(evidence: Evidence) -> Finding:
@@ -28,7 +29,7 @@ def users_from_log(evidence: Evidence) -> Finding:
         return unexplained == 0, detail
     try:
         repeated, strangers = found.real_names(table)
-    except duckdb.Error:
+    except (duckdb.Error, LogFormatError):
         return False, f"{detail}; the curator's table of pseudonyms cannot be read"
     detail += f"; by the curator's table {repeated} pseudonyms are not one-to-one, and {strangers}"
     detail += f" of {found.rows} users' pairs are not in the input log"

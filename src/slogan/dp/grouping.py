@@ -66,7 +66,7 @@ def read_taxonomy(file: Path) -> tuple[dict[str, str], str]:
         why = cause.strerror if isinstance(cause, OSError) else "not UTF-8, or not a name of a file"
         raise OptionError(
             f"the taxonomy {file} cannot be read: {why}", hint="give a UTF-8 file with --taxonomy"
-        ) from cause
+        ) from None  # the cause carries along what may be a log
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

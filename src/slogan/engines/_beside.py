@@ -14,10 +14,10 @@ import duckdb
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.detection import plain_glob, unreadable
+from slogan.detection import unreadable
 from slogan.engines import Whose
 from slogan.histogram import PairHistogram
-from slogan.rows import literal
+from slogan.rows import literal, parquet_sql
 
 
 def save_texts(sql: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -73,7 +73,7 @@ def none_beside(first: PairHistogram) -> PairHistogram:
 
 
 def _saved(folder: Path, table: str) -> str:
-    return f"read_parquet({literal(plain_glob(folder / f'beside-{table}.parquet'))})"
+    return parquet_sql(folder / f"beside-{table}.parquet")
 
 
 def _known_pairs(sql: duckdb.DuckDBPyConnection, theirs: str) -> tuple[Ints, Ints]:
@@ -90,7 +90,7 @@ def _known_pairs(sql: duckdb.DuckDBPyConnection, theirs: str) -> tuple[Ints, Int
 def _known_users(sql: duckdb.DuckDBPyConnection, theirs: str, users: Whose) -> Ints:
     """For each user of the second log the number they have in the first, or −1."""
     if isinstance(users, Path):
-        table = f"read_parquet({literal(plain_glob(users))})"
+        table = parquet_sql(users)
         names = f"""SELECT t."user", n.name FROM {theirs} t LEFT JOIN
             (SELECT pseudonym::VARCHAR AS shown, min("user"::VARCHAR) AS name
              FROM {table} GROUP BY shown) n ON n.shown = t.name"""

@@ -85,7 +85,8 @@ def _unread_error(log: SearchLog, file: str, line: int, kind: str) -> BadRowErro
     what = _WORDS_FOR.get(kind, kind.lower())
     if what == _NOT_UTF8:
         line = _undecodable_line(Path(file), log) or line
-    return bad_row_error(what, f"{file}, line {line}", log)
+    given = {str(f.absolute()): f for f in log.files}
+    return bad_row_error(what, f"{given.get(file, file)}, line {line}", log)
 
 
 def _located(

@@ -14,7 +14,7 @@ import duckdb
 from slogan.detection import identifier
 from slogan.errors import OptionError, SloganError
 from slogan.pseudonyms import IdKind
-from slogan.rows import json_pointer, literal, plain_type
+from slogan.rows import PACKINGS, json_pointer, literal, plain_type
 from slogan.searchlog import SearchLog
 
 _EXACT = 2**53 - 1
@@ -98,7 +98,7 @@ def write_log(
     try:
         sql.execute(f"""
             COPY (SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order})
-            TO {literal(str(target))} ({_options(log)})""")
+            TO {literal(str(target.absolute()))} ({_options(log)})""")
     except duckdb.ConversionException:
         # DuckDB quotes the value in its message, so that message goes no further.
         raise SloganError(
@@ -120,7 +120,7 @@ def _value(sql: duckdb.DuckDBPyConnection, place: str, sql_type: str) -> str:
 def _options(log: SearchLog) -> str:
     if log.format == "parquet":
         return "FORMAT parquet, COMPRESSION zstd"
-    packing = {"": "none", ".gz": "gzip", ".zst": "zstd"}[log.compression]
+    packing = PACKINGS[log.compression]
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
     raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "

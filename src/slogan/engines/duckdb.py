@@ -22,7 +22,16 @@ from slogan.errors import EmptyLogError, HugeCountError, LogFormatError, OptionE
 from slogan.folders import Held, scratch
 from slogan.histogram import LogSize, PairHistogram
 from slogan.pseudonyms import IdKind
-from slogan.rows import MOST_CLICKS, NO_CLICK, Fields, fields_of, literal, rows_sql, source_sql
+from slogan.rows import (
+    MOST_CLICKS,
+    NO_CLICK,
+    Fields,
+    fields_of,
+    literal,
+    parquet_sql,
+    rows_sql,
+    source_sql,
+)
 from slogan.sampling import Output
 from slogan.searchlog import SearchLog
 from slogan.stages import Watcher, silent
@@ -121,7 +130,7 @@ class DuckDBEngine:
             file = self._folder / "table.parquet"
             write = getattr(table, "sink_parquet", None) or table.write_parquet
             write(str(file))
-            return f"read_parquet({literal(str(file))})"
+            return parquet_sql(file)
         self._sql.register("source", table)
         return "source"
 
@@ -275,7 +284,7 @@ class DuckDBEngine:
         self._sql.execute(f"""
             COPY (SELECT u.name AS "user", m.shown AS pseudonym
                   FROM shown m JOIN users u USING ("user") ORDER BY u.name)
-            TO {literal(str(target))} (FORMAT parquet)""")
+            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
 
     @clearly()
     def write_users(self, users: Ints, target: Path) -> None:
@@ -283,7 +292,7 @@ class DuckDBEngine:
         self._sql.execute(f"""
             COPY (SELECT name AS "user" FROM users SEMI JOIN chosen_users USING ("user")
                   ORDER BY name)
-            TO {literal(str(target))} (FORMAT parquet)""")
+            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
         self._sql.unregister("chosen_users")
 
     def _remember_names(self, output: Output, pseudonyms: list[str] | None) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from slogan.detection import split_fields
 from slogan.engines.spark.sql import quoted, run
@@ -106,13 +106,16 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
 
 
 def _require_text(schema: StructType, log: SearchLog) -> None:
-    columns = log.columns
-    for role in ("user", "query", "url", "count"):
-        name = getattr(columns, role)
-        if name is not None and isinstance(schema[name].dataType, BinaryType):
+    for role, name in log.columns.roles.items():
+        kind = schema[name].dataType
+        if isinstance(kind, BinaryType):
             raise LogFormatError(
                 f"the column of the {role} holds bytes, not text",
                 hint="make it text; Spark reads UUIDs of Parquet as bytes too",
+            )
+        if isinstance(kind, ArrayType | MapType | StructType):
+            raise LogFormatError(
+                f"the column of the {role} is of a nested type", hint="make it a text or a number"
             )
 
 
@@ -159,9 +162,7 @@ def _unmarked(log: SearchLog) -> str:
 
 def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
     columns = log.columns
-    roles = {"user": columns.user, "query": columns.query, "url": columns.url}
-    if columns.count is not None:
-        roles["count"] = columns.count
+    roles = columns.roles
     place = {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()}
     # In brackets, so that anything after the object makes the line unreadable.
     return run(
