@@ -14,7 +14,7 @@ ROOMS = """
     errors arrays isotonic privacy modes randomness registry stages stopping folders publishing
     histogram constraints program plan objectives solvers sampling dp laplace planning
     climbing outside
-    detection unpacking searchlog rows pseudonyms engines
+    detection unpacking columns searchlog rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped
     distributing pipeline
     synthesizing evaluation dry_plans dry_runs frontier
