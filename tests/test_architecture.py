@@ -15,7 +15,7 @@ ROOMS = """
     publishing resuming histogram constraints program plan objectives solvers sampling dp laplace
     planning
     climbing outside
-    databases detection unpacking searchlog placing rows pseudonyms engines
+    databases detection unpacking columns searchlog placing rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped
     distributing pipeline
     synthesizing evaluation dry_plans dry_runs frontier

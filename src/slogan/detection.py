@@ -1,4 +1,4 @@
-"""Telling what a log file is from its name and header: format, compression, columns, roles."""
+"""Telling what a log file is from its name and header: format, compression, names of columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import tempfile
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
@@ -24,8 +23,6 @@ from slogan.errors import (
     EmptyLogError,
     LogFormatError,
     LogNotFoundError,
-    MissingColumnError,
-    OptionError,
     StorageError,
 )
 from slogan.folders import scratch_folder
@@ -49,32 +46,6 @@ _FORMAT_OF_SUFFIX = {
 }
 _COMPRESSIONS = (".gz", ".zst")
 _WILD = "*?["
-
-# Names under which headers call the four roles, compared without case, spaces, "-" and "_".
-_KNOWN_AS = {
-    "user": ("user", "userid", "anonid", "uid"),
-    "query": ("query", "q", "searchquery"),
-    "url": ("url", "clickurl", "clickedurl"),
-    "count": ("count", "clicks", "frequency"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """All columns of a log in their order, and the names of those the method models."""
-
-    names: tuple[str, ...]
-    user: str
-    query: str
-    url: str
-    count: str | None
-    """None for a log of events: each row with a url is one click."""
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """The name of the column for each role that has one."""
-        roles = {"user": self.user, "query": self.query, "url": self.url}
-        return roles if self.count is None else {**roles, "count": self.count}
 
 
 def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
@@ -184,6 +155,17 @@ def first_line(file: Path, compression: str, encoding: str) -> str:
     return line.rstrip("\r\n")
 
 
+def refuse_utf_16(file: Path, compression: str) -> None:
+    """Refuse a text file that begins with UTF-16's mark of byte order."""
+    with reported(file), open_bytes(file, compression) as data:
+        mark = data.read(2)
+    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise LogFormatError(
+            f"{file.name} is in UTF-16",
+            hint="convert it to UTF-8, such as with iconv -f UTF-16 -t UTF-8",
+        )
+
+
 @contextmanager
 def reported(file: Path) -> Generator[None]:
     """Say in words of our own that a file cannot be read, or unpacked."""
@@ -276,55 +258,3 @@ def open_bytes(file: Path, compression: str) -> IO[bytes]:
         )
         return io.BufferedReader(cast("io.RawIOBase", frames))
     return file.open("rb")
-
-
-def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
-    """Find out which column is the user, the query, the url and the count.
-
-    Args:
-        names: The log's column names.
-        given: For each role the name the caller gave, or None to detect it.
-        show: Whether the names may be quoted in an error; without a header they are data.
-    """
-    if len(set(names)) != len(names):
-        raise MissingColumnError(
-            "two columns have the same name", hint="rename one, or give --columns"
-        )
-    roles = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
-    required = {role: name for role, name in roles.items() if role != "count"}
-    for role, name in required.items():
-        if name is None:
-            raise _missing(f"the log has no column for the {role}", role, names, show=show)
-    chosen = [name for name in roles.values() if name is not None]
-    if len(set(chosen)) != len(chosen):
-        raise OptionError(
-            "one column is given two meanings",
-            hint="--user, --query, --url and --count must name different columns",
-        )
-    return Columns(
-        names=names,
-        user=roles["user"] or "",
-        query=roles["query"] or "",
-        url=roles["url"] or "",
-        count=roles["count"],
-    )
-
-
-def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
-    if role == "count" and given == "":
-        return None
-    if given is not None:
-        if given in names:
-            return given
-        raise _missing(f"there is no column {given!r}", role, names, show=show)
-    plain = {n.lower().replace(" ", "").replace("-", "").replace("_", ""): n for n in names}
-    return next((plain[k] for k in _KNOWN_AS[role] if k in plain), None)
-
-
-def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
-    what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
-    return MissingColumnError(
-        f"{problem}; {what}",
-        hint=f"name it with --{role} NAME; for a file without a header give "
-        "--columns user,query,url,count",
-    )

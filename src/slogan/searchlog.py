@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from slogan.columns import Columns, assign_roles
 from slogan.detection import (
     ENCODINGS,
-    Columns,
-    assign_roles,
     expand,
     first_line,
     folders_of,
     format_of,
     parquet_columns,
+    refuse_utf_16,
     split_fields,
 )
 from slogan.errors import LogFormatError, OptionError
@@ -110,6 +110,8 @@ def read(
     here = files or _local(addresses)
     for file in here if compression else ():
         require_sound(file, compression)
+    for file in here if kind != "parquet" else ():
+        refuse_utf_16(file, compression)
     if columns is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
     else:

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from mutation import mutated, shrunk
 from slogan.cli import _check_configuration
-from slogan.detection import assign_roles, format_of, identifier, plain_glob, split_fields
+from slogan.columns import assign_roles
+from slogan.detection import format_of, identifier, plain_glob, split_fields
 from slogan.dp.books import Books
 from slogan.dp.chain import START, Chain, Link
 from slogan.dp.domains import host_of, registrable

@@ -5,6 +5,7 @@ import json
 import os
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -223,6 +224,16 @@ def test_latin_1_is_an_error_with_the_line_or_read_as_such(tmp_path):
     assert triplets(file, encoding="latin-1") == {("1", "été", "u", 1), ("2", "été", "u", 1)}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("options", [{}, {"columns": NAMES}, {"encoding": "latin-1"}])
+def test_utf_16_is_called_by_its_name(tmp_path, encoding, options):
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    file = write(tmp_path / "w.csv", (mark + csv_text(ROWS)).encode(encoding))
+
+    with pytest.raises(errors.LogFormatError, match=r"w\.csv is in UTF-16.*\n.*iconv"):
+        read(file, **options)
+
+
 @pytest.mark.parametrize("kind", [*TEXTS, "parquet"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(nasty_text, min_size=1, max_size=4, unique=True))
@@ -358,6 +369,42 @@ def test_a_header_that_is_data_is_not_quoted(tmp_path):
     with pytest.raises(errors.MissingColumnError, match="--columns") as caught:
         read(file)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("user,query,url,", "column 4 has no name"),
+        (",user,query,url", "column 1 has no name"),
+        ("user,query,url,a\0b", "column 4 holds a zero byte"),
+        ("user,query,url,Query", "differ in case only"),
+        ("user,query,url,x,X", "differ in case only"),
+        ("user,query,url,url", "two columns have the same name"),
+        ("user_id,query,url,userid", "2 columns may be the user"),
+        (",".join(["user", "query", "url", *(f"x{n}" for n in range(10_000))]), "10,003 columns"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "table"])
+def test_names_of_columns_that_cannot_be_kept(tmp_path, kind, names, words):
+    listed = names.split(",")
+    if kind == "jsonl" and len({*listed}) < len(listed):
+        pytest.skip("JSON has one of them")
+    made = {"tsv": "\t".join(listed), "csv": names, "jsonl": json.dumps(dict.fromkeys(listed, "1"))}
+    source = (
+        SimpleNamespace(columns=listed)
+        if kind == "table"
+        else write(tmp_path / f"log.{kind}", made[kind] + "\n")
+    )
+    with pytest.raises(errors.InputError, match=words) as caught:
+        read(source)
+    assert caught.value.hint
+
+
+def test_a_role_that_is_given_is_not_ambiguous(tmp_path):
+    rows = [(*row, "x") for row in ROWS]
+    file = write(tmp_path / "log.tsv", tsv(rows, ("user_id", *NAMES[1:], "userid")))
+
+    assert triplets(file, user="user_id") == SHARED
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from slogan.audit import folder as checks
 from slogan.audit.comparison import Counted
 from slogan.audit.conditions import Bounds
 from slogan.audit.evidence import NotPossibleError
-from slogan.detection import Columns
+from slogan.columns import Columns
 from slogan.errors import BudgetError
 from slogan.manifest import Manifest, published_log
 from slogan.privacy import PrivacyBudget
