@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -192,6 +193,28 @@ def test_the_same_seed_gives_the_same_plan_and_the_same_rows(spark, tmp_path, na
 
     assert plans[0] == plans[1]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("texts", [3, 9])
+def test_most_rows_say_what_a_number_in_json_is(spark, tmp_path, texts):
+    told = [(str(u) if u <= texts else u, f"q{n}", "u", 1) for u in range(1, 13) for n in range(3)]
+    seen = []
+    for order, engine in ((told, "duckdb"), (told, spark), (told[::-1], spark)):
+        file = save(tmp_path, "log.jsonl", order)
+        with closing(slogan.sanitize(read(file), BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / str(len(seen)))
+        seen.append(released_rows(tmp_path / str(len(seen))))
+
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_names_of_folders_at_an_address_are_not_columns(spark, tmp_path):
+    folder = tmp_path / "logs" / "canary=5"
+    folder.mkdir(parents=True)
+    save(tmp_path, "log.parquet", ROWS).rename(folder / "log.parquet")
+    log = engines.described(f"file://{tmp_path}/logs", spark, format="parquet")
+
+    assert log.columns.names == NAMES
 
 
 def test_the_golden_log_gives_the_golden_output(spark, tmp_path):

@@ -290,6 +290,26 @@ def test_the_order_of_the_rows_does_not_show(tmp_path, suffix, counts):
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.parametrize("texts", [3, 9])
+def test_the_first_row_does_not_say_what_a_user_id_looks_like(tmp_path, texts):
+    """Some IDs are numbers in JSON and some are texts: all are released as most are."""
+    told = [
+        {"user": str(u) if u <= texts else u, "query": f"quokka-{n}", "url": "u", "count": 1}
+        for u in range(1, 13)
+        for n in range(3)
+    ]
+    seen = []
+    for order in (told, told[::-1]):
+        file = tmp_path / "log.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in order))
+        out = save(file, tmp_path / f"out{len(seen)}", seed=5)
+        seen.append({p.name: p.read_bytes() for p in (out / "public").iterdir()})
+    shown = json.loads(seen[0]["log.jsonl"].splitlines()[0])["user"]
+
+    assert seen[0] == seen[1]
+    assert isinstance(shown, int if texts == 3 else str)
+
+
 def test_the_order_of_the_rows_does_not_show_end_to_end(tmp_path):
     for verb in (
         lambda log: slogan.sanitize(

@@ -43,13 +43,17 @@ def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) ->
         return {row[0]: plain_type(row[1]) for row in described}
     types = dict.fromkeys(log.columns.names, "VARCHAR")
     if log.format == "jsonl":
-        # The first row that is one: lines before it may be bad ones that are skipped.
-        found = sql.execute(f"SELECT line FROM {source} WHERE json_valid(line) LIMIT 1").fetchall()
-        for name in types:
-            asked = [found[0][0] if found else "{}", json_pointer(name)]
-            if sql.execute("SELECT json_type($1, $2)", asked).fetchall()[0][0] in _JSON_NUMBERS:
-                types[name] = "JSON"
+        roles = log.columns.roles.values()
+        asked = ", ".join(_mostly_numbers(json_pointer(name)) for name in roles)
+        found = sql.execute(f"SELECT {asked} FROM {source} WHERE json_valid(line)").fetchall()[0]
+        types |= {name: "JSON" for name, numbers in zip(roles, found, strict=True) if numbers}
     return types
+
+
+def _mostly_numbers(pointer: str) -> str:
+    """Whether most rows have a number there: in whatever order, and whatever one user does."""
+    kind = f"json_type(line, {literal(pointer)})"
+    return f"2 * count_if({kind} IN {_JSON_NUMBERS}) > count_if({kind} <> 'NULL')"
 
 
 def kind_of_type(sql_type: str) -> IdKind | None:

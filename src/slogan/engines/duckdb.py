@@ -99,7 +99,7 @@ class DuckDBEngine:
                 hint="check that the files are complete, with one kind of line end, and --format",
             ) from None
         skipped = raise_if_bad(self._sql, log, self._parts)
-        self._types = column_types(self._sql, log, next(iter(self._parts.values())))
+        self._types = column_types(self._sql, log, source)
         self._result = self._counted(skipped, unique_pairs=unique_pairs)
         return self._result
 

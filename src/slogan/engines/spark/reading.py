@@ -14,6 +14,8 @@ from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.rows import MOST_CLICKS, NO_CLICK
 from slogan.searchlog import SearchLog
 
+PARSED = "try_parse_json(concat('[', line, ']'))"
+"""A line of JSON; in brackets, so that anything after the object makes the line unreadable."""
 HEADER = "header"
 """The reason not to count a line that is the header: one in each file, and a bad row beyond."""
 NOT_UTF8 = "not UTF-8"
@@ -56,7 +58,7 @@ def column_names(
 ) -> tuple[str, ...]:
     """The columns of a log at these addresses."""
     if kind == "parquet":
-        return tuple(session.read.parquet(*addresses).columns)
+        return tuple(_parquet(session, list(addresses)).columns)
     first = lines(session, list(addresses), encoding).filter("beginning").head()
     if first is None:
         raise EmptyLogError("there is nothing at that address", hint="check the address")
@@ -84,7 +86,12 @@ def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
             f"Spark does not read Parquet inside {log.compression}",
             hint="unpack the files; Parquet compresses by itself",
         )
-    return session.read.parquet(*paths(log))
+    return _parquet(session, paths(log))
+
+
+def _parquet(session: SparkSession, places: list[str]) -> DataFrame:
+    # Looking through folders one by one keeps Spark from taking their names for columns.
+    return session.read.option("recursiveFileLookup", True).parquet(*places)
 
 
 def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
@@ -164,26 +171,26 @@ def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
     columns = log.columns
     roles = columns.roles
     place = {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()}
-    # In brackets, so that anything after the object makes the line unreadable.
     return run(
         session,
         f"""SELECT {_roles(log, place)}, file, CASE
                 WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
                 WHEN v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
                      OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable' END AS why
-            FROM (SELECT line, file, try_parse_json(concat('[', line, ']')) AS v
+            FROM (SELECT line, file, {PARSED} AS v
                   FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{lines}}))""",
         {
             "mark": _MARK,
             "blank": " \t",
-            **{role: _json_path(name) for role, name in roles.items()},
+            **{role: json_path(name) for role, name in roles.items()},
             **_numbers(columns.count),
         },
         lines=lines(session, paths(log), log.encoding),
     )
 
 
-def _json_path(key: str) -> str:
+def json_path(key: str) -> str:
+    """Where a key is in what `PARSED` gives."""
     mark = '"' if "'" in key else "'"
     if mark in key:
         raise LogFormatError(

@@ -5,18 +5,15 @@ Everything here sees the released rows only: user, pair, clicks, the shown names
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import zstandard
 from pyspark.sql import DataFrame, SparkSession
 
-from slogan.detection import first_line
 from slogan.engines._writing import kind_of_type
-from slogan.engines.spark.reading import address, lines, paths, typed_table
+from slogan.engines.spark.reading import PARSED, address, json_path, lines, paths, typed_table
 from slogan.engines.spark.sql import frame_of, ints, one, quoted, run
 from slogan.pseudonyms import IdKind
 from slogan.sampling import Output
@@ -47,17 +44,25 @@ def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
         return {f.name: f.dataType.simpleString() for f in typed_table(session, log).schema.fields}
     types = dict.fromkeys(log.columns.names, "string")
     if log.format == "jsonl":
-        first = json.loads(_first_line(session, log))
-        numbers = {k for k, v in first.items() if type(v) in (int, float)}
-        types.update(dict.fromkeys(numbers & types.keys(), "json"))
+        roles = log.columns.roles
+        asked = ", ".join(map(_mostly_numbers, roles))
+        found = one(
+            run(
+                session,
+                f"SELECT {asked} FROM (SELECT {PARSED} AS v FROM {{lines}})",
+                {role: json_path(name) for role, name in roles.items()},
+                lines=lines(session, paths(log), log.encoding),
+            )
+        )
+        types |= {n: "json" for n, numbers in zip(roles.values(), found, strict=True) if numbers}
     return types
 
 
-def _first_line(session: SparkSession, log: SearchLog) -> str:
-    if log.files:
-        return first_line(log.files[0], log.compression, log.encoding)
-    first: Any = lines(session, paths(log), log.encoding).filter("beginning").head()
-    return str(first["line"])
+def _mostly_numbers(role: str) -> str:
+    """Whether most rows have a number there: in whatever order, and whatever one user does."""
+    kind = f"schema_of_variant(try_variant_get(v, :{role}, 'variant'))"
+    numbers = f"count_if(regexp_like({kind}, '^(BIGINT|DECIMAL|DOUBLE)'))"
+    return f"CAST(2 * {numbers} > count_if({kind} <> 'VOID') AS INT)"
 
 
 def kind_of_ids(spark_type: str) -> IdKind | None:
