@@ -214,6 +214,8 @@ def identifier(name: str) -> str:
 
 def parquet_columns(file: Path, compression: str) -> tuple[str, ...]:
     """The column names of a Parquet file, plain or compressed once more."""
+    with reported(file), file.open("rb"):
+        pass  # DuckDB does not say why a file cannot be opened
     with scratch_folder() as private:
         plain = decompressed(file, compression, private)
         try:
