@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from slogan.dp import chain
-from slogan.dp.books import Booked, Books, CapSet, Costs, Opened, Settled
+from slogan.dp.books import Booked, Books, CameToNothing, CapSet, Costs, Opened, Settled
 from slogan.dp.cap import Cap, account
 from slogan.dp.chain import Chain, Link
 from slogan.dp.ledger import Charge, Ledger, _words, publish_recorded, settled
@@ -43,6 +43,11 @@ def release_entry(cost=THIRD, *, test_run=False):
     )
 
 
+def nothing_entry(cost=THIRD):
+    costs = None if cost is None else Costs.of(cost)
+    return CameToNothing(method="test", parameters={}, cost=costs, test_run=cost is None)
+
+
 def gone(release):
     return Settled(release=release, outcome="abandoned")
 
@@ -53,6 +58,31 @@ def books(*entries):
         said = entry.model_dump(mode="json")
         links.append(Link(number=len(links), time="now", previous=chain.head(links), entry=said))
     return Books("nowhere", tuple(links))
+
+
+# --- runs that came to nothing ---
+
+
+def test_what_came_to_nothing_counts_beside_releases():
+    found = books(cap_entry(), release_entry(), nothing_entry(), nothing_entry(None))
+
+    assert [number for number, _ in found.nothings] == [3, 4]
+    assert found.spent == THIRD + THIRD
+    assert found.summary()["nothings"] == 2
+    assert found.summary()["releases"] == 1
+    assert found.cap_came_first
+
+
+@pytest.mark.parametrize(("before", "first"), [((), True), ((nothing_entry(),), False)])
+def test_a_cap_after_a_run_that_came_to_nothing_did_not_come_first(before, first):
+    assert books(*before, cap_entry()).cap_came_first is first
+
+
+def test_what_came_to_nothing_is_on_disk(ledger):
+    shown = ledger.book_nothing(nothing_entry())
+
+    assert shown.spent == THIRD == ledger.books().spent
+    assert shown.head == ledger.books().head
 
 
 # --- what no ledger of ours holds, although every link checks ---

@@ -17,12 +17,14 @@ from slogan.dp import chain
 from slogan.dp.accounting import Account
 from slogan.dp.cap import Cap
 from slogan.dp.chain import Chain, Link
-from slogan.dp.ledger import Charge, Ledger, folder, known, publish_recorded
+from slogan.dp.ledger import Charge, Ledger, folder, known, nothing_recorded, publish_recorded
 from slogan.dp.mechanisms import Approximate, CappedSampling, Cost, DiscreteGaussian, Gaussian
-from slogan.errors import BudgetRefusedError, LedgerError, OptionError
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError, TooFewUsersError
+from slogan.privacy import PrivacyBudget
 from slogan.publishing import sha256_of
 
 CAP = Cap.of("1", "1e-6")
+BUDGET = PrivacyBudget(epsilon="1", delta="1e-6")
 QUARTER = Cost(mu_squared=CAP.limits.mu_squared / 4, delta=CAP.limits.delta / 4)
 _serial = itertools.count()
 
@@ -126,6 +128,58 @@ def test_what_was_spent_is_the_account_of_all_stages(releases):
     assert books.spent == together.cost
     assert books.summary()["composed"]["delta_at_epsilon"] >= together.delta(1)
     assert books.summary()["releases"] == sum(not fails for _, fails in releases)
+
+
+# --- runs that come to nothing ---
+
+
+def test_it_counts_even_where_another_run_used_up_the_cap_meanwhile(ledger):
+    ledger.set_cap(CAP)
+    cost = Cost(mu_squared=CAP.limits.mu_squared * 2)
+    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=cost)
+
+    with (
+        pytest.raises(TooFewUsersError),
+        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger),
+    ):
+        raise nothing
+
+    [(_, entry)] = ledger.books().nothings
+    assert entry.parameters == BUDGET.parameters()
+    assert (entry.method, entry.test_run) == ("synthesize", False)
+    assert ledger.books().spent == cost
+    assert ledger.books().summary()["remaining"]["one_release"] is None
+
+
+def test_a_test_run_that_comes_to_nothing_costs_nothing(ledger):
+    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=QUARTER)
+    with (
+        pytest.raises(TooFewUsersError),
+        nothing_recorded("synthesize", BUDGET, test_run=True, ledger=ledger),
+    ):
+        raise nothing
+
+    [(_, entry)] = ledger.books().nothings
+    assert entry.test_run
+    assert entry.cost is None
+
+
+def test_without_a_ledger_or_a_failure_nothing_is_recorded(ledger):
+    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=Cost())
+    with (
+        pytest.raises(TooFewUsersError),
+        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=None),
+    ):
+        raise nothing
+    with nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger):
+        pass
+    with (
+        pytest.raises(ZeroDivisionError),
+        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger),
+    ):
+        raise ZeroDivisionError
+
+    assert [*ledger.books().nothings] == []
 
 
 # --- what is refused ---

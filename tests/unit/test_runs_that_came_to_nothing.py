@@ -9,9 +9,8 @@ import pytest
 import slogan
 from slogan.dp.accounting import spendable
 from slogan.dp.cap import Cap
-from slogan.dp.ledger import Ledger, nothing_recorded
+from slogan.dp.ledger import Ledger
 from slogan.dp.mechanisms import Cost
-from slogan.errors import TooFewUsersError
 
 BUDGET = slogan.PrivacyBudget(epsilon="1", delta="1e-6")
 SYNTHESIZE = ("synthesize",)
@@ -75,48 +74,6 @@ def test_a_test_run_is_noted_and_costs_nothing(log, ledger):
     assert nothing.test_run
     assert nothing.cost is None
     assert ledger.books().spent == Cost()
-
-
-def test_it_counts_even_where_another_run_used_up_the_cap_meanwhile(ledger):
-    ledger.set_cap(Cap.of("1", "1e-6"))
-    cost = Cost(mu_squared=ledger.books().cap.limits.mu_squared * 2)
-    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=cost)
-
-    with (
-        pytest.raises(TooFewUsersError),
-        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger),
-    ):
-        raise nothing
-
-    assert ledger.books().spent == cost
-    assert ledger.books().summary()["remaining"]["one_release"] is None
-
-
-def test_without_a_ledger_or_a_failure_nothing_is_recorded(ledger):
-    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=Cost())
-    with (
-        pytest.raises(TooFewUsersError),
-        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=None),
-    ):
-        raise nothing
-    with nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger):
-        pass
-    with (
-        pytest.raises(ZeroDivisionError),
-        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger),
-    ):
-        raise ZeroDivisionError
-
-    assert [*ledger.books().nothings] == []
-
-
-def test_a_cap_after_such_a_run_did_not_come_first(log, ledger):
-    ledger.set_cap(Cap.of("1", "1e-6"))
-    assert ledger.books().cap_came_first
-    run(log, ledger, SYNTHESIZE)
-    assert ledger.books().cap_came_first
-    ledger.set_cap(Cap.of("0.9", "1e-6"))
-    assert not ledger.books().cap_came_first
 
 
 def test_the_curator_is_shown_it(log, ledger):
