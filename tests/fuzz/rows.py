@@ -34,10 +34,18 @@ BAD_COUNTS = (
 def batch(kind: str, rows: int, rng: Random) -> bytes:
     """A file of so many rows: good ones, ones with a wrong value, and broken lines."""
     end = rng.choice((b"\n", b"\n", b"\n", b"\r\n"))
-    first = _line(kind, [GOOD[name][0] for name in NAMES], rng)
+    first = _first(kind, rng)
     made = [_row(kind, rng) for _ in range(rows)]
     header = [HEADERS[kind]] if HEADERS[kind] else []
     return end.join([*header, first, *made]) + rng.choice((end, b""))
+
+
+def _first(kind: str, rng: Random) -> bytes:
+    fields = [GOOD[name][0] for name in NAMES]
+    if kind == "jsonl":
+        # Its keys are the columns, and a log is refused whose columns have no names of their own.
+        return json.dumps(dict(zip(NAMES, fields, strict=True))).encode()
+    return _line(kind, fields, rng)
 
 
 def _row(kind: str, rng: Random) -> bytes:
