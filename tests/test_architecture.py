@@ -12,9 +12,8 @@ import slogan
 SOURCE = Path(slogan.__file__).parent
 ROOMS = """
     errors arrays isotonic privacy modes randomness registry stages stopping files folders
-    publishing resuming histogram constraints program plan objectives solvers sampling dp laplace
-    planning
-    climbing outside
+    waiting publishing resuming histogram constraints program plan objectives solvers sampling dp
+    laplace planning climbing outside
     databases detection unpacking columns searchlog placing rows pseudonyms engines
     promise manifest report publication release synthetic capped_release inspection capped
     distributing pipeline

@@ -20,7 +20,7 @@ from slogan.files import modest
 from slogan.histogram import PairHistogram
 from slogan.manifest import Manifest, Outputs, described, released_file
 from slogan.privacy import Number, exact
-from slogan.publishing import check_not_waiting, write_private
+from slogan.publishing import write_private
 from slogan.randomness import Randomness, SeededRandomness
 from slogan.report.html import curator_page
 from slogan.report.measured import Measured, Reference, measured
@@ -29,6 +29,7 @@ from slogan.report.measures.yardstick import random_sample
 from slogan.searchlog import SearchLog, Source, read
 from slogan.stages import Stages, Watcher, silent
 from slogan.unpacking import require_modest
+from slogan.waiting import check_not_waiting
 
 SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
 """The paper's minimum supports, the one of its Figures 3 and 6 first."""

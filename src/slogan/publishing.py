@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import hashlib
 import os
 import re
@@ -14,18 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import (
-    LedgerError,
-    LogNotFoundError,
-    ReleaseExistsError,
-    SloganError,
-    StorageError,
-)
+from slogan.errors import LedgerError, ReleaseExistsError, SloganError, StorageError
 from slogan.folders import TOKEN, Held, clear, make, scratch_folder
 from slogan.stopping import cleaning
+from slogan.waiting import PARTIAL
 
-_PARTIAL = ".partial-"
-_ATTEMPTS = re.compile(rf"\..+{re.escape(_PARTIAL)}{TOKEN}", re.DOTALL)
+_ATTEMPTS = re.compile(rf"\..+{re.escape(PARTIAL)}{TOKEN}", re.DOTALL)
 Outcome = Literal["published", "abandoned", "in doubt"]
 MANIFEST = Path("public/manifest.json")
 _PARTS = {"public", "curator"}
@@ -41,13 +34,13 @@ class Attempt:
     @classmethod
     def of_folder(cls, folder: Path) -> Attempt:
         """The attempt that made this folder."""
-        name, _, token = folder.name.removeprefix(".").rpartition(_PARTIAL)
+        name, _, token = folder.name.removeprefix(".").rpartition(PARTIAL)
         return cls(folder.with_name(name), token)
 
     @property
     def folder(self) -> Path:
         """Where all of it is, beside the target and closed to others."""
-        return self.target.with_name(f".{self.target.name}{_PARTIAL}{self.token}")
+        return self.target.with_name(f".{self.target.name}{PARTIAL}{self.token}")
 
     @property
     def partial(self) -> Path:
@@ -251,17 +244,6 @@ def _names_in(folder: Path) -> set[str] | None:
         return {path.name for path in folder.iterdir()}
     except OSError:
         return None
-
-
-def check_not_waiting(target: Path) -> None:
-    """Say why there is no release, if a killed run moved an older one aside to replace it."""
-    aside = f".{glob.escape(target.name)}{_PARTIAL}*/replaced"
-    if not os.path.lexists(target) and any(target.absolute().parent.glob(aside)):
-        raise LogNotFoundError(
-            f"no release at {target}: it was moved aside by a run that was to replace it and died",
-            hint="the next run that publishes into this folder puts it back; if that run was in a "
-            "ledger, slogan ledger does",
-        )
 
 
 def write_private(folder: Path, files: dict[str, str]) -> None:

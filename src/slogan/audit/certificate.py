@@ -19,8 +19,8 @@ from slogan.audit.evidence import (
 from slogan.engines import Spark
 from slogan.errors import LogNotFoundError
 from slogan.privacy import PrivacyBudget
-from slogan.publishing import check_not_waiting
 from slogan.searchlog import SearchLog, Source
+from slogan.waiting import check_not_waiting
 
 __all__ = ["Check", "Verdict", "verify"]
 
