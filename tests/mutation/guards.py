@@ -23,7 +23,7 @@ _STAGES = [
     "tests/unit/test_stages_of_synthesis.py",
 ]
 _BOOKS = ["tests/unit/test_books.py", "tests/unit/test_ledger.py"]
-_LEDGER = [*_BOOKS, "tests/unit/test_ledger_faults.py"]
+_LEDGER = [*_BOOKS, "tests/unit/test_power_cuts.py", "tests/unit/test_ledger_faults.py"]
 
 _GUARDS = {
     "plan.py": ["tests/unit/test_plan.py", "tests/paper/test_pairwise_privacy.py"],

@@ -95,6 +95,56 @@ def hostile(**changes):
     return Books("nowhere", (*before, link))
 
 
+def folder_of(path):
+    """A target under which an attempt has a path of so many bytes, with names that are not long."""
+    longer = path - len(b"/b/.c.partial-a/replaced/public/manifest.json")
+    return "/b" + "/d" * (longer // 2) + "e" * (longer % 2) + "/c"
+
+
+@pytest.mark.parametrize(
+    ("target", "ok"),
+    [
+        (f"/{'a' * 244}", True),  # .NAME.partial-a
+        (f"/{'a' * 245}", False),
+        (folder_of(4_095), True),
+        (folder_of(4_096), False),
+    ],
+    ids=["name", "longer name", "path", "longer path"],
+)
+def test_a_path_is_as_long_as_a_path_can_be(target, ok):
+    found = hostile(target=target, cost=None)
+    if ok:
+        assert found.summary()["releases"] == 1
+    else:
+        with pytest.raises(LedgerError, match="does not know"):
+            found.summary()
+
+
+@pytest.mark.parametrize(
+    ("number", "ok"),
+    [
+        (Fraction(1, 2**8191), True),
+        (Fraction(1, 2**8192), False),
+        (f"{'1':0>4001}/{'1':0>4190}", True),  # 8,192 characters
+        (f"{'1':0>4002}/{'1':0>4190}", False),
+    ],
+    ids=["bits", "more bits", "text", "more text"],
+)
+def test_a_fraction_has_as_many_digits_as_are_allowed(number, ok):
+    parts = dict.fromkeys(Costs.model_fields, "0")
+    if ok:
+        assert Costs(**{**parts, "mu_squared": number}).mu_squared == Fraction(number)
+    else:
+        with pytest.raises(ValidationError):
+            Costs(**{**parts, "mu_squared": number})
+
+
+@pytest.mark.parametrize("name", ["a\0b.ledger", "a\ud800.ledger"])
+def test_a_ledger_has_a_name_that_can_be_said(name):
+    with pytest.raises(OptionError, match="name of the ledger"):
+        Ledger.locate("us", name)
+
+
 @pytest.mark.parametrize(
     "target",
     ["", "/", "/a/..", "a", "/a\0b", "/a\ud800", f"/{'a' * 300}", f"/{'a' * 250}", "/ab" * 2_000],

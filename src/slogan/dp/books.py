@@ -141,8 +141,9 @@ class Booked(_Entry):
         target = Path(self.target)
         if not (is_sayable(target) and target.is_absolute() and target.name not in ("", "..")):
             raise ValueError("not the path of a folder")
-        names = [name.encode() for name in (self.attempt.replaced / MANIFEST).parts]
-        if len(max(names, key=len)) > _LONGEST_NAME or len(b"/".join(names)) > _LONGEST_PATH:
+        place = self.attempt.replaced / MANIFEST
+        longest = max(len(name.encode()) for name in place.parts)
+        if longest > _LONGEST_NAME or len(str(place).encode()) > _LONGEST_PATH:
             raise ValueError("a path longer than any")
         return self
 

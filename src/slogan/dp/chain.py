@@ -26,7 +26,7 @@ from slogan.publishing import make_folder, sync
 START = "0" * 64
 """What the first link names as the hash before it."""
 
-_LARGEST = 64 * 1024 * 1024
+_LARGEST = 1 << 26
 _PATIENCE = 60.0
 _PAUSE = 0.01
 
