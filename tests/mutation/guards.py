@@ -46,6 +46,7 @@ _GUARDS = {
     "dp/counts.py": _STAGES,
     "dp/sizes.py": _STAGES,
     "dp/coverage.py": _STAGES,
+    "dp/selection/__init__.py": ["tests/unit/test_selection_rules.py"],
     "dp/selection/_coins.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_contributions.py": ["tests/unit/test_selection_numbers.py"],
     "dp/selection/_grid.py": _SELECTION,

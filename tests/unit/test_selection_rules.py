@@ -7,6 +7,7 @@ from math import ceil
 import numpy as np
 import pytest
 
+from slogan.dp import selection
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Approximate, Gaussian
 from slogan.dp.selection import (
@@ -305,3 +306,20 @@ def test_fitted_gives_the_rule_it_takes_what_the_look_leaves(monkeypatch, single
         assert given == {"pooled": fitted.gaussian_part(Fraction(3), BUDGET.delta)}
     assert found.pairs.tolist() == [4]
     assert found.stages == (Approximate(name="selection", epsilon=Fraction(3), delta=BUDGET.delta),)
+
+
+@pytest.mark.parametrize("name", selection.names())
+def test_as_many_users_as_are_said_are_the_fewest_whose_pairs_are_selected(name):
+    """At a large δ some of what may be selected is."""
+    fewest, n = selection.fewest(name), 200
+    # the first pairs are held by one user less than that, the others by as many
+    held = np.concatenate(
+        [np.repeat(np.arange(n), fewest - 1), np.repeat(n + np.arange(n), fewest)]
+    )
+    rows = np.zeros((len(held), 2 * n), dtype=int)
+    rows[np.arange(len(held)), held] = 1
+    budget = SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 2))
+
+    found = selection.load(name)(histogram(rows.tolist()), budget, SeededRandomness(4)).pairs
+    assert (found >= n).all()
+    assert len(found) > 0
