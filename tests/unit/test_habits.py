@@ -10,6 +10,7 @@ import pytest
 
 import slogan
 from slogan.databases import connected, limit_memory
+from slogan.engines.spark.arriving import Arrivals
 from slogan.errors import OptionError
 from slogan.stages import silent
 
@@ -102,6 +103,5 @@ def test_a_memory_limit_is_a_positive_size(limit):
 
 @pytest.mark.parametrize("limit", ["-1", "0GB", "none"])
 def test_so_is_the_room_for_what_comes_from_spark(limit):
-    arriving = pytest.importorskip("slogan.engines.spark.arriving")
     with pytest.raises(OptionError, match="is not understood"):
-        arriving.Arrivals.within(limit, silent)
+        Arrivals.within(limit, silent)
