@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from slogan.audit import gaussian
-from slogan.audit.conditions import Factor, bounds_of, exp_below, judge, rational
+from slogan.audit.conditions import Bounds, Factor, bounds_of, exp_below, judge, rational
 from slogan.audit.evidence import NotPossibleError
 from slogan.audit.spending import account, cost, part, shown_at_most
 from slogan.errors import BudgetError
@@ -203,3 +203,12 @@ def test_pi_has_as_many_digits_as_are_used():
     found = gaussian._pi.__wrapped__()  # as if nobody had asked before
 
     assert abs(high.mpf(str(found)) - high.pi) < high.mpf("1e-597")
+
+
+def test_what_obeys_two_budgets_obeys_the_smaller_of_each_bound():
+    small, large = Fraction(3, 2), Fraction(7, 2)
+    one = Bounds(likelihood=small, appearance=large)
+    other = Bounds(likelihood=large, appearance=small)
+
+    both = Bounds(likelihood=small, appearance=small)
+    assert one.stricter(other) == other.stricter(one) == both

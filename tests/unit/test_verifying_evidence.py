@@ -286,3 +286,12 @@ def test_logs_that_cannot_be_read(sql, log, release, tmp_path):
     (release / "public/log.tsv").unlink()
     found = evidence.count_released(sql, release, told, tmp_path)
     assert found == f"the released {cannot}"
+
+
+def test_a_release_that_was_moved_aside_is_said_to_wait(tmp_path, log, release):
+    aside = tmp_path / ".release.partial-a"
+    aside.mkdir()
+    release.rename(aside / "replaced")
+
+    with pytest.raises(LogNotFoundError, match="moved aside"):
+        verify(log, release)
