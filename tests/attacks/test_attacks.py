@@ -182,22 +182,23 @@ def test_a_granted_delta_lowers_epsilon_and_nothing_else(hits, delta):
 
 # --- canaries ---
 
+TWO_USERS = PairHistogram.of_rows(
+    user=np.array([0, 1]),
+    pair=np.array([0, 0]),
+    count=np.array([1, 2]),
+    users=2,
+    query=np.array([0]),
+)
 
-def test_canaries_share_nothing_with_the_log(log):
-    hist = PairHistogram.of_rows(
-        user=np.array([0, 1]),
-        pair=np.array([0, 0]),
-        count=np.array([1, 2]),
-        users=2,
-        query=np.array([0]),
-    )
-    garden = planted(hist, trials=50, weight=4.0)
+
+def test_canaries_share_nothing_with_the_log():
+    garden = planted(TWO_USERS, trials=50, weight=4.0)
 
     assert garden.hist.holders[0] == 2
-    assert (garden.hist.user[: len(hist.user)] == hist.user).all()
+    assert (garden.hist.user[: len(TWO_USERS.user)] == TWO_USERS.user).all()
     for loner in garden.loners:
         assert (garden.hist.holders[loner.pairs] == 1).all()
-    accompanied = planted(hist, trials=50, weight=4.0, fewest=2)
+    accompanied = planted(TWO_USERS, trials=50, weight=4.0, fewest=2)
     for loner in accompanied.loners:
         assert (accompanied.hist.holders[loner.pairs] == 2).all()
     for joiner in garden.joiners:
@@ -207,14 +208,7 @@ def test_canaries_share_nothing_with_the_log(log):
 
 def test_canaries_do_not_fill_the_memory():
     """At a tiny budget a group takes millions of users, and is left out."""
-    hist = PairHistogram.of_rows(
-        user=np.array([0, 1]),
-        pair=np.array([0, 0]),
-        count=np.array([1, 2]),
-        users=2,
-        query=np.array([0]),
-    )
-    garden = planted(hist, trials=2_000, weight=1e8)
+    garden = planted(TWO_USERS, trials=2_000, weight=1e8)
 
     assert len(garden.hist.user) < 2_000_000
     assert len(garden.loners) == 4
