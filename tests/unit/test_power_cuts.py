@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -95,11 +96,15 @@ def ledger(tmp_path):
     """The ledger of a release whose run was killed when it had given it its name."""
     made = Ledger.locate("web-users", tmp_path / "private/web.ledger")
     made.create()
-    if not (pid := os.fork()):
+
+    def run():
         Attempt.keep_name = lambda _: os.kill(os.getpid(), signal.SIGKILL)
         publish_recorded(tmp_path / "release", fill, force=False, charge=CHARGE, ledger=made)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+    killed = get_context("fork").Process(target=run)
+    killed.start()
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
     return made
 
 
