@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
-LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate \
-  --no-header --quiet
 
-# Tools that judge the environment live in one of their own.
+# Tools that lock and judge the environment live in one of their own.
 AUDIT := .venv-audit
 AUDIT_READY := $(AUDIT)/.ready
+UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version 3.11 \
+  --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: help setup demo browser test test-all mutants audit-dependencies wheel bench docs \
   reproduction lint format lock clean
@@ -33,9 +33,11 @@ help:
 
 setup: $(READY)
 
+# Python brings a setuptools of its own age that nothing here needs.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip uninstall --quiet --yes setuptools
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m slogan.solvers.packing
 	$(BIN)/python -m slogan.dp.selection.pooled
@@ -68,6 +70,7 @@ mutants: $(READY)
 $(AUDIT_READY): requirements-audit.lock
 	$(PYTHON) -m venv $(AUDIT)
 	$(AUDIT)/bin/python -m pip install --quiet --require-hashes -r requirements-audit.lock
+	$(AUDIT)/bin/python -m pip uninstall --quiet --yes setuptools
 	@touch $(AUDIT_READY)
 
 audit-dependencies: $(READY) $(AUDIT_READY)
@@ -96,13 +99,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv==0.13.7
-	$(BIN)/uv pip compile pyproject.toml --extra dev $(LOCKED) --output-file requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra bench $(LOCKED) \
-	  --output-file requirements-bench.lock
-	$(BIN)/uv pip compile requirements-audit.in $(LOCKED) --output-file requirements-audit.lock
+lock: $(AUDIT_READY)
+	$(UV) pyproject.toml --extra dev --output-file requirements.lock
+	$(UV) pyproject.toml --extra dev --extra bench --output-file requirements-bench.lock
+	$(UV) requirements-audit.in --output-file requirements-audit.lock
 
 clean:
 	rm -rf $(VENV) $(AUDIT) .mutants demo dist .pytest_cache .hypothesis .ruff_cache

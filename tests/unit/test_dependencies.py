@@ -4,9 +4,11 @@ import json
 import tomllib
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import distributions
 from threading import Thread
 
 import pytest
+from packaging.utils import canonicalize_name
 from tests.dependencies import (
     LOCK,
     LOCKS,
@@ -41,6 +43,15 @@ def test_every_direct_dependency_is_locked():
 
     assert direct
     assert direct <= names
+
+
+def test_the_environment_holds_nothing_that_is_not_locked():
+    """What is in no lock is in no SBOM, and no audit asks about it."""
+    pins = {package for lock in LOCKS[:2] for package in locked(lock.read_text())}
+    there = {(canonicalize_name(part.name), part.version) for part in distributions()}
+    other = {part for part in there if part[0] != "slogan"} - pins
+
+    assert other == set(), "make clean, and set up anew"
 
 
 def test_a_package_without_a_hash_is_seen():
