@@ -24,7 +24,7 @@ BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 NAMES = ("user", "query", "url", "count")
 MARKS = ("wombat", "numbat", "quokka")
 EXACT = ["--exp-epsilon", "2", "--delta", "0.5", "--solver", "exact"]
-LAPLACE = "--counts laplace --laplace-bound 9 --laplace-epsilon 2"
+LAPLACE = "--counts laplace --laplace-bound 9 --laplace-epsilon 90"
 TOO_LARGE = "--objective frequent_pairs --output-size 99999"
 LARGE = ["--epsilon", "8", "--delta", "1e-3"]
 
