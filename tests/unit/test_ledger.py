@@ -133,16 +133,19 @@ def test_what_was_spent_is_the_account_of_all_stages(releases):
 # --- runs that come to nothing ---
 
 
+def come_to_nothing(ledger, *, cost, test_run=False):
+    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=cost)
+    with (
+        pytest.raises(TooFewUsersError),
+        nothing_recorded("synthesize", BUDGET, test_run=test_run, ledger=ledger),
+    ):
+        raise nothing
+
+
 def test_it_counts_even_where_another_run_used_up_the_cap_meanwhile(ledger):
     ledger.set_cap(CAP)
     cost = Cost(mu_squared=CAP.limits.mu_squared * 2)
-    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=cost)
-
-    with (
-        pytest.raises(TooFewUsersError),
-        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger),
-    ):
-        raise nothing
+    come_to_nothing(ledger, cost=cost)
 
     [(_, entry)] = ledger.books().nothings
     assert entry.parameters == BUDGET.parameters()
@@ -152,12 +155,7 @@ def test_it_counts_even_where_another_run_used_up_the_cap_meanwhile(ledger):
 
 
 def test_a_test_run_that_comes_to_nothing_costs_nothing(ledger):
-    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=QUARTER)
-    with (
-        pytest.raises(TooFewUsersError),
-        nothing_recorded("synthesize", BUDGET, test_run=True, ledger=ledger),
-    ):
-        raise nothing
+    come_to_nothing(ledger, cost=QUARTER, test_run=True)
 
     [(_, entry)] = ledger.books().nothings
     assert entry.test_run
@@ -165,12 +163,7 @@ def test_a_test_run_that_comes_to_nothing_costs_nothing(ledger):
 
 
 def test_without_a_ledger_or_a_failure_nothing_is_recorded(ledger):
-    nothing = TooFewUsersError(users=3, share=0.1, needed=9.0, cost=Cost())
-    with (
-        pytest.raises(TooFewUsersError),
-        nothing_recorded("synthesize", BUDGET, test_run=False, ledger=None),
-    ):
-        raise nothing
+    come_to_nothing(None, cost=QUARTER)
     with nothing_recorded("synthesize", BUDGET, test_run=False, ledger=ledger):
         pass
     with (
