@@ -1,7 +1,11 @@
 # Every target sets up what it needs. `make` alone lists the targets.
-PYTHON ?= python3.11
+# A Python is tried before it is taken: a version manager may offer one that it does not start.
+SUITABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
+  if $$python -c '$(SUITABLE)' >/dev/null 2>&1; then echo $$python; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
@@ -15,8 +19,8 @@ UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version
   reproduction lint format lock clean
 
 help:
-	@echo "make setup     virtual environment with the locked dependencies"
-	@echo "make demo      generate a log, attack it, sanitize it, attack it again"
+	@echo "make setup     virtual environment with all locked dependencies, for development"
+	@echo "make demo      generate a log, attack it, sanitize it, attack it again; installs the core only"
 	@echo "make browser   Chromium for the tests of the reports, where it is missing"
 	@echo "make test      the test suite"
 	@echo "make test-all  everything: long statistics, fuzzing, faults, mutants; writes the table of trust"
@@ -26,33 +30,43 @@ help:
 	@echo "make bench     timings and quality, beside the peers"
 	@echo "make docs      refresh the generated reference pages"
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
-	@echo "make lint      ruff and pyright (strict on src/)"
+	@echo "make lint      ruff, import-linter and pyright (strict on src/)"
 	@echo "make format    let ruff rewrite the code"
-	@echo "make lock      resolve the dependencies anew into requirements.lock"
+	@echo "make lock      resolve the dependencies anew into the requirements*.lock files"
 	@echo "make clean     remove all that the targets made"
 
 setup: $(READY)
 
-# Python brings a setuptools of its own age that nothing here needs.
-$(READY): requirements.lock pyproject.toml
+$(BIN)/python:
+	@[ -n "$(PYTHON)" ] || { echo "make: slogan needs Python 3.11 or later with venv, and none of" \
+	  "python3.13, python3.12, python3.11 and python3 is one; name yours: make PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip uninstall --quiet --yes setuptools
+
+# Python compiles what it imports; to compile every file of every package takes longer.
+$(CORE): requirements-core.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-core.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m slogan.solvers.packing
-	$(BIN)/python -m slogan.dp.selection.pooled
+	@touch $(CORE)
+
+# Python may bring a setuptools of its own age that nothing here needs.
+$(READY): requirements.lock $(CORE)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip uninstall -qq --yes setuptools
+	$(BIN)/python -c "from slogan.planning.solvers import packing; packing.warm_up()"
+	$(BIN)/python -c "from slogan.dp.selection import pooled; pooled.warm_up()"
 	@touch $(READY)
 
-demo: $(READY)
+demo: $(CORE)
 	$(BIN)/slogan demo
 
 # Nothing is fetched where there is a browser; where none can be installed, tests/browser fails.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
 	  || { echo "no Chromium here: installing it for the tests of the reports"; \
-	    $(AS_ROOT) apt-get update --quiet && $(AS_ROOT) apt-get install --yes --quiet chromium; } \
+	    $(AS_ROOT) apt-get update --quiet && $(AS_ROOT) apt-get install --yes --quiet \
+	      --no-install-recommends chromium; } \
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
-	    "install it yourself (apt-get install chromium) and try again" >&2
+	    "install it yourself (apt-get install --no-install-recommends chromium) and try again" >&2
 
 # Spark's tests ask for one process, where one session serves them all.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -61,20 +75,20 @@ test: $(READY) browser
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
 test-all: $(READY) $(AUDIT_READY) browser
-	@$(BIN)/python -m tests.ladder
+	@$(BIN)/python -m tools.ladder
 
 # Outcomes are kept in .mutants, so that a run that was stopped goes on where it was.
 mutants: $(READY)
-	$(BIN)/python -m tests.mutation --jobs 2 --write
+	$(BIN)/python -m tools.mutation --jobs 2 --write
 
-$(AUDIT_READY): requirements-audit.lock
-	$(PYTHON) -m venv $(AUDIT)
+$(AUDIT_READY): requirements-audit.lock | $(BIN)/python
+	$(BIN)/python -m venv $(AUDIT)
 	$(AUDIT)/bin/python -m pip install --quiet --require-hashes -r requirements-audit.lock
-	$(AUDIT)/bin/python -m pip uninstall --quiet --yes setuptools
+	$(AUDIT)/bin/python -m pip uninstall -qq --yes setuptools
 	@touch $(AUDIT_READY)
 
 audit-dependencies: $(READY) $(AUDIT_READY)
-	$(BIN)/python -m tests.dependencies --strict
+	$(BIN)/python -m tools.dependencies --strict
 
 wheel: $(READY)
 	$(BIN)/python -m hatchling build -t sdist,wheel -d dist
@@ -84,7 +98,8 @@ bench: $(READY)
 	$(BIN)/python -m bench
 
 docs: $(READY)
-	$(BIN)/python docs/reference/render.py
+	$(BIN)/python tools/reference.py
+	$(BIN)/python -m tools.python_reference
 
 reproduction: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
@@ -93,6 +108,7 @@ reproduction: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/basedpyright
 
 format: $(READY)
@@ -100,8 +116,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 lock: $(AUDIT_READY)
-	$(UV) pyproject.toml --extra dev --output-file requirements.lock
-	$(UV) pyproject.toml --extra dev --extra bench --output-file requirements-bench.lock
+	$(UV) pyproject.toml --group build --extra dev --output-file requirements.lock
+	$(UV) pyproject.toml --group build --constraint requirements.lock --output-file requirements-core.lock
+	$(UV) pyproject.toml --group build --extra dev --extra bench --output-file requirements-bench.lock
 	$(UV) requirements-audit.in --output-file requirements-audit.lock
 
 clean:

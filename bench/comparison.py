@@ -25,11 +25,19 @@ from bench.methods.user_sampling import UserSampling
 from bench.methods.zealous import Zealous
 from bench.store import Record, Store
 from slogan import engines
-from slogan.engines import Engine
+from slogan.budget import PrivacyBudget, exact
+from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
-from slogan.privacy import PrivacyBudget, exact
+from slogan.measures import (
+    Comparison,
+    Reference,
+    Results,
+    also_clicked,
+    diversity,
+    size,
+    supports,
+)
 from slogan.randomness import SystemRandomness
-from slogan.report.measured import Measured, Reference, measured
 
 EPSILON, DELTA = "1", "1e-6"
 """Of methods that are private end to end."""
@@ -144,7 +152,7 @@ def _compare(
 ) -> None:
     file = folder / "clicks.parquet"
     slogan.generate(file, users=users, seed=0)
-    host = engines.load("duckdb")()
+    host = engines.start("duckdb")
     try:
         hist = host.count(slogan.read(file), unique_pairs=True).hist
         log = Log(file=file, host=host, reference=Reference.of(hist), folder=folder / "release")
@@ -171,7 +179,7 @@ def _answer(method: Method | Own, log: Log, runs: int) -> Record:
     }
 
 
-def _measured(method: Method | Own, log: Log) -> Measured:
+def _measured(method: Method | Own, log: Log) -> Results:
     """One run. Supports are of the whole log, times κ."""
     if isinstance(method, Own):
         output, coverage = method.released(log.file, log.host, log.folder)
@@ -180,13 +188,15 @@ def _measured(method: Method | Own, log: Log) -> Measured:
         output = method.release(log.hist, SystemRandomness())
         coverage = true_coverage(log.hist, output) if method.head_only else Fraction(1)
         same_users = method.same_schema
-    return measured(
-        log.reference,
-        output,
-        supports=SUPPORTS,
-        coverage=coverage,
-        same_users=same_users,
-        samples=None,
+    return Results.of(
+        Comparison(
+            reference=log.reference,
+            output=output,
+            supports=SUPPORTS,
+            coverage=coverage,
+            same_users=same_users,
+            samples=None,
+        )
     )
 
 
@@ -195,23 +205,25 @@ def true_coverage(hist: PairHistogram, output: PairHistogram) -> Fraction:
     return Fraction(int(hist.pair_total[output.pair_total > 0].sum()), hist.clicks)
 
 
-def _told(found: Measured) -> dict[str, float | None]:
-    rare = found.frequent[1]
+def _told(found: Results) -> dict[str, float | None]:
+    clicks, retained = found[size.MEASURE], found[diversity.MEASURE]
+    distances, hits = found[supports.MEASURE], found[also_clicked.MEASURE]
+    common, rare = distances.frequent
     return {
-        "clicks": found.size,
-        "size_ratio": found.size_ratio,
-        "pairs": found.pairs.kept,
-        "queries": found.queries.kept,
-        "precision": found.frequent[0].precision,
-        "recall": found.frequent[0].recall,
-        "sum_support_distance": found.frequent[0].sum_support_distance,
+        "clicks": clicks.size,
+        "size_ratio": clicks.size_ratio,
+        "pairs": retained.pairs.kept,
+        "queries": retained.queries.kept,
+        "precision": common.precision,
+        "recall": common.recall,
+        "sum_support_distance": common.sum_support_distance,
         "precision_rare": rare.precision,
         "recall_rare": rare.recall,
         "sum_support_distance_rare": rare.sum_support_distance,
-        "all_support_distance": found.all_pairs.sum_support_distance,
-        "hit_at_10": found.also_clicked.hit_at_10,
-        "hit_at_10_of_popularity": found.also_clicked.hit_at_10_of_popularity,
-        "hit_at_10_of_original": found.also_clicked.hit_at_10_of_original,
+        "all_support_distance": distances.all_pairs.sum_support_distance,
+        "hit_at_10": hits.hit_at_10,
+        "hit_at_10_of_popularity": hits.hit_at_10_of_popularity,
+        "hit_at_10_of_original": hits.hit_at_10_of_original,
     }
 
 

@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 from slogan import engines
-from slogan.engines import Spark
+from slogan.engines.settings import EngineSettings
+from slogan.engines.spark import Spark
 
 CORES = 2
 DRIVER_MEMORY = "4g"
@@ -24,10 +25,10 @@ _METRICS = {
 }
 
 
-def counted(log: Path, engine: str | Spark) -> dict[str, object]:
+def counted(log: Path, engine: str | EngineSettings) -> dict[str, object]:
     """What `inspect` takes, and the counting alone, on an engine that has started."""
-    source = engines.described(log, engine)
-    host = engines.start(engine, source)
+    settings = engines.resolve(engine)
+    source, host = settings.describe(log), settings.start()
     try:
         start = time.perf_counter()
         found = host.count(source)
@@ -49,9 +50,6 @@ def counted(log: Path, engine: str | Spark) -> dict[str, object]:
 
 def counted_on_spark(log: Path) -> dict[str, object]:
     """The same with Spark, which has run something before, and what its stages moved."""
-    engines.load("spark")
-    from slogan.engines.spark.session import opened  # noqa: PLC0415 - not without Java
-
     with tempfile.TemporaryDirectory() as events:
         conf = {
             "spark.driver.memory": DRIVER_MEMORY,
@@ -61,7 +59,8 @@ def counted_on_spark(log: Path) -> dict[str, object]:
             "spark.eventLog.compress": "false",
         }
         start = time.perf_counter()
-        ours = opened(Spark(master=f"local[{CORES}]", conf=conf))
+        settings = Spark(master=f"local[{CORES}]", conf=conf)
+        ours = settings.module("session").opened(settings)
         ours.session.range(1).collect()
         started = time.perf_counter() - start
         found = counted(log, Spark(session=ours.session))

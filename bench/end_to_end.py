@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
+from bench import selectors
 from bench.selection_tables import PURE, Asked
+from bench.selectors import BudgetWithEpsilon
 from bench.shapes import Log
 from bench.store import Record
 from slogan.arrays import Ints
-from slogan.dp import selection
+from slogan.budget import PrivacyBudget, exact
 from slogan.dp.accounting import Account
 from slogan.dp.association import INDEPENDENT
 from slogan.dp.mechanisms import Approximate, Gaussian
 from slogan.dp.selection import SelectionBudget
 from slogan.dp.statistics import Spending, measure, spread
-from slogan.histogram import PairHistogram
-from slogan.objectives.output_size import OutputSize
-from slogan.privacy import PrivacyBudget, exact
+from slogan.histogram import Output, PairHistogram
+from slogan.measures import CoOccurrence, hit_rate
+from slogan.planning.objectives.output_size import OutputSize
+from slogan.progress import Steps
 from slogan.randomness import Randomness, randomness
-from slogan.report.measures.association import CoOccurrence, hit_rate
-from slogan.sampling import Output
-from slogan.stages import Stages
-from slogan.synthesizing import synthetic_output
+from slogan.workflows.synthesize import synthetic_output
 
 MIN_SUPPORT = 1 / 2000
 _PURE_GRID = 4096
@@ -60,10 +59,10 @@ def _synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[str, float, O
     """As `slogan synthesize` does, from a log that is counted already."""
     budget = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta)
     spending, hist = spread(budget, association=True), log.hist
-    selected = selection.load(asked.selector)(hist, _for_selection(spending, asked), rng)
+    selected = selectors.load(asked.selector)(hist, _for_selection(spending, asked), rng)
     if not len(selected.pairs):
         return INDEPENDENT, 0.0, _NOTHING
-    found = measure(hist, selected, spending, log.group, rng=rng, stages=Stages())
+    found = measure(hist, selected, spending, log.group, rng=rng, steps=Steps())
     found.account.require(budget)
     output = synthetic_output(found, OutputSize(), hist.query[found.pairs], rng)
     return found.kind, found.coverage.share, output
@@ -96,11 +95,10 @@ def _for_selection(spending: Spending, asked: Asked) -> SelectionBudget:
     """Half of μ², or beside the other half the ε that fits into the same (ε, δ)."""
     if asked.selector != PURE:
         return spending.selection
-    others = spending.cost.mu_squared - spending.selection.mu_squared
-    epsilon = _pure_epsilon(
-        others, spending.selection.delta, exact(asked.epsilon), exact(asked.delta)
-    )
-    return replace(spending.selection, epsilon=epsilon)
+    part = spending.selection
+    others = spending.cost.mu_squared - part.mu_squared
+    epsilon = _pure_epsilon(others, part.delta, exact(asked.epsilon), exact(asked.delta))
+    return BudgetWithEpsilon(mu_squared=part.mu_squared, delta=part.delta, epsilon=epsilon)
 
 
 @cache

@@ -8,12 +8,11 @@ from functools import cache
 
 import numpy as np
 
-from bench import end_to_end
+from bench import end_to_end, selectors
 from bench.selection_tables import Asked
+from bench.selectors import BudgetWithEpsilon
 from bench.shapes import SHAPES
-from slogan.dp import selection
 from slogan.dp.curves import gaussian_budget
-from slogan.dp.selection import SelectionBudget
 from slogan.randomness import randomness
 
 _USERS, _SEED = 400, 2026
@@ -25,12 +24,12 @@ def of_selection(selector: str) -> str:
     """Changes if the selector selects or spends otherwise, or if a shape is made otherwise."""
     digest = hashlib.sha256()
     epsilon, delta = Fraction(_EPSILON), Fraction(_DELTA)
-    budget = SelectionBudget(
+    budget = BudgetWithEpsilon(
         mu_squared=gaussian_budget(epsilon, delta / 2), delta=delta / 2, epsilon=epsilon
     )
     for make in SHAPES.values():
         log = make(_USERS, _SEED)
-        found = selection.load(selector)(log.hist, budget, randomness(_SEED))
+        found = selectors.load(selector)(log.hist, budget, randomness(_SEED))
         digest.update(log.hist.digest().encode())
         digest.update(np.sort(found.pairs).tobytes())
         digest.update(repr(found.stages).encode())

@@ -6,7 +6,6 @@ import ast
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,18 +14,20 @@ from pathlib import Path
 import numpy as np
 
 import slogan
-from bench.cases import Case, problem
+from bench.cases import Case
 from bench.machine import versions
-from bench.peers import PROBLEM
+from bench.peers.own import save_program
 from bench.referee import judged, provable
 from bench.store import Record
-from slogan.outside import PROGRAM, save_program
-from slogan.program import Program, gap
+from slogan.planning.program import Program, gap
+from slogan.reproduction.peers import ANSWERS, process
 
-_ROOT = Path(__file__).parents[1]
-_SOLVERS = Path(slogan.__file__).parent / "solvers"
-_LIBRARY = {"highs": "highspy", "scip": "pyscipopt", "cpsat": "ortools", "pump": "highspy"}
+_SOURCE = Path(slogan.__file__).parents[1]
+_SOLVERS = "slogan.planning.solvers"
+_FOREIGN = {peer.name: peer.library for peer in process.PEERS}
+_LIBRARY = _FOREIGN | {"highs": "highspy"}
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
+_PATH = os.pathsep.join([str(Path(__file__).parents[1]), str(_SOURCE)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,23 +42,51 @@ def code(peer: str) -> str:
     """What an old record must have been made with to be still true."""
     if peer in _LIBRARY:
         library = _LIBRARY[peer]
-        own = _digest([Path(__file__).parent / "peers" / "pump.py"]) if peer == "pump" else ""
+        own = _digest({f"slogan.reproduction.peers.{peer}"}) if peer == "pump" else ""
         return f"{library} {versions((library,))[library]} {own}".strip()
-    own = _SOLVERS / f"{peer}.py"
-    return f"slogan {_digest(sorted(_imported(own, set())))}" if own.exists() else "absent"
+    return f"slogan {_digest(_imported(f'{_SOLVERS}.{peer}', set()))}"
 
 
-def _imported(path: Path, seen: set[Path]) -> set[Path]:
-    """A solver's file and the files of its folder that it is made of."""
-    seen.add(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("slogan.solvers"):
-            near = _SOLVERS.joinpath(*(node.module or "").split(".")[2:])
-            names = [near.with_suffix(".py"), *(near / f"{name.name}.py" for name in node.names)]
-            for found in names:
-                if found.exists() and found not in seen:
-                    _imported(found, seen)
+def _file(module: str) -> Path | None:
+    base = _SOURCE.joinpath(*module.split("."))
+    return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.exists()), None)
+
+
+def _tree(module: str) -> ast.Module:
+    return ast.parse(_file(module).read_text(encoding="utf-8"))
+
+
+def _imported(module: str, seen: set[str]) -> set[str]:
+    """A solver's module and the modules beside it that it imports, directly or not."""
+    seen.add(module)
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_SOLVERS):
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                if name != _SOLVERS and name not in seen and _file(name):
+                    _imported(name, seen)
     return seen
+
+
+def _digest(modules: set[str]) -> str:
+    """Of their definitions, in whatever file and order: comments and moves change nothing."""
+    definitions = [
+        ast.dump(node)
+        for module in modules
+        for node in _without_docstrings(_tree(module)).body
+        if not isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    return hashlib.sha256("\n".join(sorted(definitions)).encode()).hexdigest()[:12]
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]
+    return tree
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def ask(question: Question, peer: str, variant: str, seconds: float) -> dict[str, Record]:
@@ -95,29 +124,18 @@ def _answers(
     """What the peer's process wrote, by variant, and why it failed if it did."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        problem(question.program).save(folder / PROBLEM)
-        save_program(question.program, folder / PROGRAM)
-        answers = folder / "answers.json"
-        command = [sys.executable, "-m", "bench.peers", peer, variant, str(seconds), name]
+        process.problem_of(question.program).save(folder)
+        save_program(question.program, folder)
+        module = "slogan.reproduction.peers" if peer in _FOREIGN else "bench.peers"
         # A peer may need time to read and to stop: twice that of its two variants, and a minute.
-        failure = _run([*command, str(answers)], patience=4 * seconds + 60)
+        failure = process.run(
+            [module, peer, variant, str(seconds), name],
+            patience=4 * seconds + 60,
+            environment=_THREADS | {"PYTHONPATH": _PATH},
+        )
+        answers = folder / ANSWERS
         said = json.loads(answers.read_text(encoding="utf-8")) if answers.exists() else {}
     return said, failure
-
-
-def _run(command: list[str], patience: float) -> str:
-    """Wait for a process; the last line of its complaint if it failed."""
-    environment = os.environ | _THREADS | {"PYTHONPATH": str(_ROOT)}
-    try:
-        subprocess.run(
-            command, cwd=_ROOT, env=environment, timeout=patience, check=True, capture_output=True
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end after {patience:g} s"
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"exit code {error.returncode}"
-    return ""
 
 
 def _record(program: Program, peer: str, answer: Record) -> Record:
@@ -148,10 +166,3 @@ def _record(program: Program, peer: str, answer: Record) -> Record:
         "load": round(os.getloadavg()[0], 1),
         "code": code(peer),
     }
-
-
-def _digest(paths: list[Path]) -> str:
-    content = hashlib.sha256()
-    for path in paths:
-        content.update(path.read_bytes())
-    return content.hexdigest()[:12]

@@ -9,13 +9,13 @@ from itertools import product
 
 import numpy as np
 
-from bench import harness, peers, tables
+from bench import harness, tables
 from bench.cases import Case
 from bench.harness import Question
 from bench.store import Record, Store
-from slogan.objectives import Largest
-from slogan.objectives.output_size import OutputSize
-from slogan.plan import Plan, plan
+from slogan.planning.objectives import Largest
+from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.plan import Plan, plan
 
 BUDGETS = ("1.1,0.1", "1.4,0.2", "2,0.5", "2.3,0.8")
 OBJECTIVES = ("output_size", "diversity", "query_diversity", "frequent_pairs")
@@ -55,8 +55,8 @@ def _options(argv: list[str]) -> argparse.Namespace:
     for name, value in zip(("seeds", "seconds", "long_seconds"), usual, strict=True):
         if getattr(options, name) is None:
             setattr(options, name, value)
-    if unknown := set(options.peers) - set(peers.names()):
-        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {peers.names()}")
+    if unknown := set(options.peers) - set(PEERS):
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     return options
 
 
@@ -115,7 +115,7 @@ def _largest(case: Case, store: Store, seconds: float) -> Largest:
         constraints = case.constraints
         name = f"{size.key} largest"
         if name not in store.records:
-            program = OutputSize().program(constraints, largest=largest)
+            program = OutputSize().program(constraints)
             store.keep(name, harness.largest(Question(case=size, program=program), seconds))
         record = store.records[name]
         x = np.zeros(constraints.hist.pairs)

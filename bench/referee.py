@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slogan.arrays import Ints
-from slogan.plan import plan
-from slogan.program import Program
+from slogan.planning.plan import plan
+from slogan.planning.program import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,12 +18,12 @@ import slogan
 from bench.machine import line
 from bench.store import Record, Store
 from slogan import engines
-from slogan.constraints import privacy_constraints
-from slogan.privacy import PrivacyBudget
-from slogan.program import Program
-from slogan.solvers import packing
-from slogan.solvers._presolve import packing as reduced
-from slogan.solvers._relaxation import Relaxation
+from slogan.budget import PrivacyBudget
+from slogan.planning.constraints import privacy_constraints
+from slogan.planning.program import Program
+from slogan.planning.solvers import packing
+from slogan.planning.solvers.packing.presolve import packing as reduced
+from slogan.planning.solvers.packing.relaxation import Relaxation
 
 USERS = (2_500, 65_000)
 ALGORITHMS = ("slogan", "ipm", "pdlp", "simplex")
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> None:
 
 def _problem(log: Path) -> Relaxation:
     """Rows, order of clicks and the cliques of single users: what the bound begins with."""
-    engine = engines.load("duckdb")(memory_limit=None)
+    engine = engines.start("duckdb")
     try:
         hist = engine.count(slogan.read(log)).hist
     finally:

@@ -10,18 +10,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from bench import end_to_end, fingerprint
+from bench import end_to_end, fingerprint, selectors
 from bench.machine import line
-from bench.selection_tables import WHOLE_EPSILON, Asked, markdown
+from bench.selection_tables import PURE, Asked, markdown
+from bench.selectors import BudgetWithEpsilon
 from bench.shapes import SHAPES, Log
 from bench.store import Record, Store
 from slogan.arrays import Ints
-from slogan.dp import selection
+from slogan.budget import PrivacyBudget, exact
 from slogan.dp.accounting import Account
 from slogan.dp.curves import gaussian_budget
 from slogan.dp.selection import SelectionBudget
 from slogan.histogram import PairHistogram
-from slogan.privacy import PrivacyBudget, exact
 from slogan.randomness import SystemRandomness
 
 EPSILONS = ("0.5", "1", "2", "4")
@@ -32,8 +32,6 @@ TOP = 1_000
 _MANY_ROWS = 500_000
 _RUNS_OF_MANY, _RUNS = 2, 10
 _LOGS_OF_MANY, _LOGS = 1, 3
-_AS_POOLED = ("fitted", "end_to_end_key")
-"""Inside a synthetic log fitted is pooled, whose record says it all."""
 _FINGERPRINTS = {
     "key": fingerprint.of_selection,
     "end_to_end_key": fingerprint.of_synthetic_logs,
@@ -56,7 +54,7 @@ def _options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--tables", action="store_true", help="print what is known, ask nothing")
     parser.add_argument("--shapes", type=_words, default=tuple(SHAPES))
     parser.add_argument("--sizes", type=_integers, default=SIZES, help="such as 2500,65000,650000")
-    parser.add_argument("--selectors", type=_words, default=selection.names())
+    parser.add_argument("--selectors", type=_words, default=selectors.names())
     parser.add_argument("--epsilons", type=_words, default=EPSILONS)
     parser.add_argument("--deltas", type=_words, default=DELTAS)
     parser.add_argument("--runs", type=int, help="of each selector, whatever the log")
@@ -84,8 +82,7 @@ def _ask_all(store: Store, shape: str, users: int, options: argparse.Namespace) 
         (question, half)
         for question in asked
         for half in _FINGERPRINTS
-        if (question.selector, half) != _AS_POOLED
-        and not _current(question, half, store.records.get(getattr(question, half)))
+        if not _current(question, half, store.records.get(getattr(question, half)))
     ]
     if not missing:
         return
@@ -111,7 +108,7 @@ def _halves(log: Log, options: argparse.Namespace) -> dict[str, Callable[[Asked]
 
 def _selected(hist: PairHistogram, top: Ints, asked: Asked, runs: int) -> Record:
     """Select with noise of the operating system, and check that the budget covers the cost."""
-    select, budget = selection.load(asked.selector), _budget(asked)
+    select, budget = selectors.load(asked.selector), _budget(asked)
     whole = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta)
     start, pairs, recalls = time.perf_counter(), [], []
     for _ in range(runs):
@@ -131,8 +128,8 @@ def _budget(asked: Asked) -> SelectionBudget:
     """The whole of (ε, δ): half of δ for the noise and half for the threshold, or a pure ε."""
     epsilon, delta = exact(asked.epsilon), exact(asked.delta)
     mu_squared = gaussian_budget(epsilon, delta / 2)
-    if asked.selector in WHOLE_EPSILON:
-        return SelectionBudget(mu_squared=mu_squared, delta=delta, epsilon=epsilon)
+    if asked.selector == PURE:
+        return BudgetWithEpsilon(mu_squared=mu_squared, delta=delta, epsilon=epsilon)
     return SelectionBudget(mu_squared=mu_squared, delta=Fraction(delta, 2))
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from bench.store import Record
 
 OURS, BASE, PURE = "pooled", "weighted_gaussian", "laplace_histogram"
-WHOLE_EPSILON = (PURE, "fitted")
-"""Selectors that do best with the whole of ε, if nothing else is computed from the log."""
 
 _LEGEND = """Logs of `bench/shapes.py`; noise of the operating system; means of several runs.
 A `†` was measured with an earlier version of the selector or of a stage after it."""
@@ -21,11 +19,10 @@ A cell is the pairs released and, in brackets, the recall of the 1,000 pairs wit
 "× weighted" is pooled over weighted_gaussian, "× peer" pooled over the best Gaussian peer.
 "× pure" is pooled over laplace_histogram, which spends all of ε on one pair of each user.
 That is possible only if nothing else is ever computed from the log: beside other stages its ε adds
-up, while Gaussian stages share μ². fitted chooses between the two by a private look."""
+up, while Gaussian stages share μ²."""
 
 _END_TO_END = """Each selector has its part of (ε, δ), and counts, sizes, coverage and association
-have theirs, as in `slogan synthesize`; laplace_histogram has what ε the other stages leave it, and
-fitted is pooled there.
+have theirs, as in `slogan synthesize`; laplace_histogram has what ε the other stages leave it.
 Recall is of the 1,000 pairs with most users; distance is the sum of support distances over pairs
 with support from 1/2000; coverage is the share of clicks on released pairs, as the release states
 it and, in brackets, as it is; hit@10 is how often one of ten guesses is a hidden pair of a real
@@ -104,7 +101,7 @@ def _cells(
     asked = {name: replace(row, selector=name) for name in selectors}
     found = {name: records[one.key] for name, one in asked.items() if one.key in records}
     mean = {name: float(np.mean(record["pairs"])) for name, record in found.items()}
-    peers = [n for name, n in mean.items() if name not in (OURS, *WHOLE_EPSILON)]
+    peers = [n for name, n in mean.items() if name not in (OURS, PURE)]
     compared = (mean.get(BASE), max(peers, default=None), mean.get(PURE))
     seconds = f"{found[OURS]['seconds']:.2f}" if OURS in found else ""
     return [

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slogan import population
 from slogan.arrays import Floats, Ints
 from slogan.dp.grouping import Grouping, by_domain, by_pair
+from slogan.generation.crowd import draw_clicks, draw_crowd
 from slogan.histogram import PairHistogram
 
 CLICKS_PER_USER = 28
@@ -33,8 +33,8 @@ class Log:
 
 def search(users: int, seed: int = 0) -> Log:
     """What `slogan generate` writes: heavy-tailed users, most pairs held by one of them alone."""
-    crowd = population.crowd(users, seed=seed, clicks_per_user=CLICKS_PER_USER)
-    parts = [population.clicks(crowd, *ends) for ends in crowd.chunks(_SESSIONS_AT_ONCE)]
+    crowd = draw_crowd(users, seed=seed, clicks_per_user=CLICKS_PER_USER)
+    parts = [draw_clicks(crowd, *ends) for ends in crowd.chunks(_SESSIONS_AT_ONCE)]
     user, query, url, count = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("user", "query", "url", "count")

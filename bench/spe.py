@@ -13,12 +13,11 @@ import slogan
 from bench.machine import line
 from bench.store import Record, Store
 from slogan import engines
-from slogan.constraints import PrivacyConstraints, privacy_constraints
+from slogan.budget import PrivacyBudget
 from slogan.histogram import PairHistogram
-from slogan.objectives.diversity import Diversity
-from slogan.plan import Plan
-from slogan.privacy import PrivacyBudget
-from slogan.solvers import Effort, spe
+from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
+from slogan.planning.objectives.diversity import Diversity
+from slogan.planning.solvers import Effort, spe
 
 USERS = (2_500, 20_000, 120_000)
 _PATIENCE = 60.0
@@ -36,7 +35,7 @@ def main(argv: list[str]) -> None:
 
 
 def _histogram(users: int) -> PairHistogram:
-    engine = engines.load("duckdb")(memory_limit=None)
+    engine = engines.start("duckdb")
     try:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "log.parquet")
@@ -49,7 +48,7 @@ def _histogram(users: int) -> PairHistogram:
 def _measured(hist: PairHistogram) -> Record:
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
     begin = time.monotonic()
-    answer = spe.solve(Diversity().program(constraints, largest=_no_size), Effort())
+    answer = spe.solve(Diversity().program(constraints), Effort())
     seconds = time.monotonic() - begin
     pairs, dropped, loop = _loop(constraints)
     return {
@@ -61,10 +60,6 @@ def _measured(hist: PairHistogram) -> Record:
         "loop_kept": pairs,
         "loop_dropped": dropped,
     }
-
-
-def _no_size() -> tuple[Plan, float]:
-    raise AssertionError("diversity asks for no size")
 
 
 def _loop(constraints: PrivacyConstraints) -> tuple[int | None, int, float]:

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 import slogan
 from bench.machine import line
 from bench.store import Record, Store
-from slogan import vocabulary
 from slogan.arrays import Floats
+from slogan.generation import vocabulary
 
 CASES = {"65,000 users": (65_000, 95.1), "650,000 users": (650_000, 28.0)}
 """Users and clicks per user: the paper's sample, and the whole of AOL's log."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from slogan.budget import PrivacyBudget
 from slogan.histogram import PairHistogram
-from slogan.plan import plan
-from slogan.privacy import PrivacyBudget
+from slogan.planning.plan import plan
 
 
 def histogram(counts: list[list[int]], queries: list[int] | None = None) -> PairHistogram:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import slogan
-from slogan import errors, objectives, solvers
+from slogan import errors, measures
+from slogan.dp import selection
+from slogan.planning import objectives, solvers
 from slogan.report import curator
 
 ROOT = Path(__file__).parents[1]
@@ -75,14 +77,22 @@ def headings(text):
 # --- reference pages are complete ---
 
 
-def test_every_objective_has_its_section():
-    assert headings(page("reference/objectives.md")) == set(objectives.names())
+REGISTRIES = {
+    "objectives": objectives,
+    "solvers": solvers,
+    "selection": selection,
+    "measures": measures,
+}
 
 
-def test_every_solver_has_its_section():
-    found = headings(page("reference/solvers.md"))
+def section_names(kind):
+    """The objectives, solvers, selectors or measures that the reference has a section of."""
+    return headings(page(f"reference/{'selectors' if kind == 'selection' else kind}.md"))
 
-    assert set(solvers.names()) <= found
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_file_of_a_registry_has_its_section(kind):
+    assert set(REGISTRIES[kind].names()) <= section_names(kind)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -92,10 +102,10 @@ def test_every_verb_is_in_the_reference(verb):
 
 
 def test_the_command_line_page_is_up_to_date_whatever_the_terminal():
-    code = "import render; print(render.verbs()); print(render.rendered(), end='')"
+    code = "import reference as page; print(page.verbs()); print(page.rendered(), end='')"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=DOCS / "reference",
+        cwd=ROOT / "tools",
         env={**os.environ, "COLUMNS": "47", "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
@@ -250,7 +260,7 @@ def save_release(folder, **options):
     budget = slogan.PrivacyBudget(exp_epsilon="2", delta="0.5")
     release = slogan.sanitize(folder / "clicks.tsv", budget, time_limit=5)
     try:
-        return release.save(folder / "release", **options)
+        return release.save(folder / "release", **options).to_dict()
     finally:
         release.close()
 
@@ -309,7 +319,7 @@ def test_every_reason_to_lose_a_click_is_documented():
 
 def test_the_fields_of_inspect_are_documented(tmp_path):
     prepare(tmp_path)
-    found = slogan.inspect(tmp_path / "clicks.tsv").summary()
+    found = slogan.inspect(tmp_path / "clicks.tsv").to_dict()
 
     assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
 
@@ -323,7 +333,7 @@ def test_the_fields_of_frontier_are_documented(tmp_path, mode):
     prepare(tmp_path)
     found = slogan.frontier(
         tmp_path / "clicks.tsv", mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
-    ).summary()
+    ).to_dict()
 
     assert [n for n in fields(found) if not documented(n, told_of("frontier"))] == []
     assert [n for n in found["points"][0] if f"`{n}`" not in told_of("frontier")] == []
@@ -333,7 +343,7 @@ def test_the_fields_of_reproduce_are_documented(tmp_path):
     prepare(tmp_path)
     told = slogan.reproduce(
         tmp_path / "pages", only=["table3"], log=tmp_path / "clicks.tsv"
-    ).summary()
+    ).to_dict()
     inner = {*told["pages"][0], *told["pages"][0]["verdicts"][0]}
 
     assert [n for n in fields(told) if not documented(n, told_of("reproduce"))] == []
@@ -341,11 +351,11 @@ def test_the_fields_of_reproduce_are_documented(tmp_path):
 
 
 def test_the_fields_of_ledger_are_documented(tmp_path):
-    ledger = slogan.Ledger.locate("web", tmp_path / "web.ledger")
+    ledger = slogan.Ledger.open("web", tmp_path / "web.ledger")
     ledger.create()
     prepare(tmp_path)
     save_release(tmp_path, ledger=ledger)
-    told = ledger.set_cap(slogan.Cap.of("1", "1e-6")).summary()
+    told = ledger.set_cap(slogan.Cap.of("1", "1e-6")).to_dict()
     text = page("reference/json.md").split("## slogan ledger --json")[1].split("\n## ")[0]
 
     assert [n for n in fields(told) if not documented(n, text)] == []
@@ -354,14 +364,20 @@ def test_the_fields_of_ledger_are_documented(tmp_path):
 
 
 def test_the_fields_of_evaluate_are_documented(tmp_path):
+    """Those of a measure in its own section, the others where all verbs have theirs."""
     prepare(tmp_path)
     save_release(tmp_path)
-    found = slogan.evaluate(tmp_path / "clicks.tsv", tmp_path / "release").summary()
+    evaluation = slogan.evaluate(tmp_path / "clicks.tsv", tmp_path / "release")
+    rest = evaluation.to_dict()
+    assert rest.pop("yardstick").keys() <= rest.keys()
+    for name in measures.names():
+        measure = measures.load(name)
+        text = page("reference/measures.md").split(f"\n## {name}\n")[1].split("\n## ")[0]
+        found = measure.to_dict(evaluation.release[measure])
+        assert [n for n in fields(found) if not documented(n, text)] == [], name
+        rest = {n: value for n, value in rest.items() if n not in found}
 
-    assert [n for n in fields(found) if not documented(n, page("reference/json.md"))] == []
-    measures = page("reference/measures.md")
-    about = {"method", "counts", "coverage", "users_matched", "log", "seconds", "yardstick"}
-    assert [n for n in found if n not in about and f"`{n}`" not in measures] == []
+    assert [n for n in fields(rest) if not documented(n, told_of("evaluate"))] == []
 
 
 def test_every_check_of_verify_is_documented(tmp_path):
@@ -379,7 +395,7 @@ def test_every_field_and_check_of_a_synthetic_release_is_documented(tmp_path):
     budget = slogan.PrivacyBudget(epsilon="8", delta="1e-3")
     release = slogan.synthesize(tmp_path / "clicks.tsv", budget)
     try:
-        summary = release.save(tmp_path / "release")
+        summary = release.save(tmp_path / "release").to_dict()
     finally:
         release.close()
     text = page("reference/release-folder.md")

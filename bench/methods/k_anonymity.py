@@ -7,8 +7,8 @@ from typing import Literal
 
 from bench.methods import Promise
 from slogan.histogram import PairHistogram
+from slogan.measures import queries_of
 from slogan.randomness import Randomness
-from slogan.report.measured import queries_of
 
 
 @dataclass(frozen=True, kw_only=True)

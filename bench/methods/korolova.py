@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 
 from bench.methods import CROWD, USER, Promise, counts_alone
+from bench.selectors.laplace_histogram import level
 from slogan.arrays import Flags, Ints
 from slogan.dp.noise import discrete_laplace
-from slogan.dp.selection.laplace_histogram import level
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 import slogan
 from bench.methods import CROWD, USER, Promise
-from slogan.engines import Engine
+from slogan.budget import PrivacyBudget, exact
+from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
-from slogan.privacy import PrivacyBudget, exact
 
-Made = slogan.Release | slogan.CappedRelease | slogan.SyntheticRelease
+Made = slogan.SanitizedRelease | slogan.PrivateRowsRelease | slogan.SyntheticRelease
 REMOVED = "one user's whole log, removed"
 
 
@@ -34,7 +34,7 @@ class Own:
         """What is in the saved release, numbered as the log that the host counted, and κ if any."""
         made = self.make(log)
         try:
-            told = made.save(folder, force=True)
+            told = made.save(folder, force=True).to_dict()
         finally:
             made.close()
         (file,) = (folder / "public").glob("log.*")
@@ -79,7 +79,9 @@ def private_counts(budget: PrivacyBudget) -> Own:
             epsilon=exact(round(budget.epsilon_value, 4)),
             delta=exact(budget.delta),
         ),
-        make=lambda log: slogan.sanitize(log, budget, counts=slogan.Private(), pseudonyms="keep"),
+        make=lambda log: slogan.sanitize(
+            log, budget, counts=slogan.PrivateCounts(), pseudonyms="keep"
+        ),
         users="same",
     )
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from bench.methods import Promise
 from slogan.histogram import PairHistogram
+from slogan.measures import random_sample
 from slogan.randomness import Randomness
-from slogan.report.measures.yardstick import random_sample
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from bench.methods import CROWD, REPLACED, USER, Promise, counts_alone
+from bench.selectors.laplace_histogram import level
+from slogan.budget import exp_rounded_down
 from slogan.dp.noise import discrete_laplace
-from slogan.dp.selection._contributions import capped
-from slogan.dp.selection.laplace_histogram import level
+from slogan.dp.selection._weights import capped
 from slogan.histogram import PairHistogram
-from slogan.privacy import exp_rounded_down
 from slogan.randomness import Randomness
 
 Meaning = Literal["probabilistic", "indistinguishable", "added or removed"]

@@ -1,38 +1,18 @@
-"""Run one peer on one case: `python -m bench.peers PEER VARIANT|all SECONDS FOLDER ANSWERS`."""
+"""Run one of them: `python -m bench.peers PEER VARIANT|all SECONDS FOLDER`."""
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 
-import numpy as np
-
-from bench.peers import Found, Peer, UnsupportedError
-
-
-def main(argv: list[str]) -> None:
-    """Write {variant: answer} as JSON after every variant: what is there survives a kill."""
-    name, variant, seconds, folder, answers = argv
-    peer: Peer = import_module(f"bench.peers.{name}")  # pyright: ignore[reportAssignmentType]
-    said: dict[str, object] = {}
-    for tried in peer.VARIANTS if variant == "all" else (variant,):
-        try:
-            before = time.process_time()
-            found = peer.solve(Path(folder), tried, float(seconds))
-            said[tried] = _as_json(found) | {"cpu": time.process_time() - before}
-        except UnsupportedError as reason:
-            said[tried] = {"unsupported": str(reason)}
-        Path(answers).write_text(json.dumps(said), encoding="utf-8")
-
-
-def _as_json(found: Found) -> dict[str, object]:
-    shown = np.flatnonzero(found.x)
-    return asdict(found) | {"pairs": shown.tolist(), "x": found.x[shown].tolist()}
-
+from slogan.reproduction.peers import write_answers
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    peer, variant, seconds, folder = sys.argv[1:]
+    if peer == "highs":
+        from bench.peers import highs as adapter
+    else:
+        from bench.peers.own import Own
+
+        adapter = Own(peer)
+    write_answers(adapter, variant, float(seconds), Path(folder))

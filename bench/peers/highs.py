@@ -9,18 +9,17 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from bench import problem as files
-from bench.peers import PROBLEM, Found
-from bench.peers._unary import unary
-from bench.problem import Array, Problem
+from bench.peers.unary import unary
+from slogan.reproduction.peers import Array, Proposal
+from slogan.reproduction.peers.problem import Problem
 
 VARIANTS = ("plain", "unary")
 
 
-def solve(folder: Path, variant: str, seconds: float) -> Found:
+def solve(folder: Path, variant: str, seconds: float) -> Proposal:
     """Two threads, presolve on, and a tolerance at which a tie is no violation."""
     begin = time.monotonic()
-    given = files.load(folder / PROBLEM)
+    given = Problem.load(folder)
     asked, back = (given, None) if variant == "plain" else unary(given)
     highs = _loaded(asked, seconds)
     trace: list[tuple[float, float]] = []
@@ -34,7 +33,7 @@ def solve(folder: Path, variant: str, seconds: float) -> Found:
     info = highs.getInfo()
     z = np.array(highs.getSolution().col_value)
     usable = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    return Found(
+    return Proposal(
         x=given.counts(_back(z, back) if usable else np.zeros(len(given.cost))),
         bound=asked.value(info.mip_dual_bound),
         proven=highs.getModelStatus() == highspy.HighsModelStatus.kOptimal,

@@ -8,11 +8,11 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from slogan.cli import app
+from slogan.cli.app import app
+from slogan.cli.terminal import complain, stderr
 from slogan.errors import SloganError
-from slogan.folders import remove_scratches
-from slogan.stopping import Stopped, stoppable
-from slogan.terminal import complain, stderr
+from slogan.storage.folders import remove_scratches
+from slogan.storage.interrupts import Stopped, stoppable
 
 
 def main() -> None:

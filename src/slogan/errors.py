@@ -7,18 +7,76 @@ None quotes a query, a url or a user-ID.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
+
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1)?\b))?"
+)
+_VALUES = frozenset(
+    [
+        "duckdb",
+        "spark",
+        "exact",
+        "laplace",
+        "private",
+        "sanitize",
+        "synthesize",
+        "frequent_pairs",
+        "taxonomy",
+        "skip",
+        "keep",
+        "latin-1",
+    ]
+)
+_FLAGS = frozenset(("force", "allow-unaccounted", "raise-cap", "create"))
+_INSIDE = {
+    "time-limit": "solver=Solver(time_limit={})",
+    "memory-limit": "engine=DuckDB(memory_limit={})",
+    "spark-conf": "engine=Spark(conf={})",
+    "spark-master": "engine=Spark(master={})",
+    "laplace-bound": "counts=LaplaceCounts(bound={})",
+    "laplace-epsilon": "counts=LaplaceCounts(epsilon={})",
+    "output-size": "objective=FrequentPairs(output_size={})",
+    "population": "ledger=Ledger.open({})",
+}
+"""Options of the command line that are arguments of an object in Python."""
 
 
 class SloganError(Exception):
-    """Base class: catch this to catch all of ours and nothing else."""
+    """Base class: catch this to catch all of ours and nothing else.
+
+    `problem` and `hint` speak of options of the command line; `str()` of arguments in Python.
+    """
 
     exit_code = 1
 
     def __init__(self, problem: str, *, hint: str) -> None:
-        super().__init__(f"{problem}\n  hint: {hint}")
+        super().__init__(f"{in_python(problem)}\n  hint: {in_python(hint)}")
         self.problem = problem
         self.hint = hint
+
+
+def in_python(text: str) -> str:
+    """The text with options of the command line as arguments: --delta 0.5 becomes delta=0.5."""
+    both = "--laplace-bound 2 --laplace-epsilon 1"
+    text = text.replace(both, "counts=LaplaceCounts(bound=2, epsilon=1)")
+    return _OPTION.sub(_argument, text.replace(" -o", " output="))
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option.group(1), option.group(2)
+    if name in _FLAGS:
+        return f"{name.replace('-', '_')}=True" + (f" {value}" if value else "")
+    rest = ""
+    if value is not None and "," in value:
+        return f"{name.replace('-', '_')}={tuple(value.split(','))}"
+    if value is not None and value.islower() and value not in _VALUES:
+        value, rest = None, f" {value}"
+    shown = f'"{value}"' if value in _VALUES else value or "…"
+    if name in _INSIDE:
+        return _INSIDE[name].format(shown) + rest
+    return f"{name.replace('-', '_')}={'' if value is None else shown}{rest}"
 
 
 class InputError(SloganError, ValueError):
@@ -60,27 +118,16 @@ class EmptyLogError(InputError):
 
 
 class BadRowError(InputError):
-    """A row of the log cannot be read; says which file and which line or row."""
+    """A row of the log cannot be counted; says which file and which line or row.
 
+    `reason` is "count missing", "count negative", "count zero", "count fractional", "count huge"
+    (also if all counts sum to more than 2^53), "user missing", "query missing", "unreadable", or
+    what the reader said of the row.
+    """
 
-class MissingCountError(BadRowError):
-    """A row has no count, or one that is not a number."""
-
-
-class NegativeCountError(BadRowError):
-    """A row counts fewer than zero clicks."""
-
-
-class ZeroCountError(BadRowError):
-    """A row counts zero clicks."""
-
-
-class FractionalCountError(BadRowError):
-    """A row counts a fraction of a click."""
-
-
-class HugeCountError(BadRowError):
-    """A count, or the sum of all counts, exceeds 2^53."""
+    def __init__(self, problem: str, *, hint: str, reason: str = "unreadable") -> None:
+        super().__init__(problem, hint=hint)
+        self.reason = reason
 
 
 class OutputSizeError(InputError):

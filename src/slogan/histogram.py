@@ -22,7 +22,7 @@ class LogSize:
     pairs: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PairHistogram:
     """The clicks c_ijk of a log: row r says that user[r] clicked pair[r] count[r] times.
 
@@ -68,6 +68,9 @@ class PairHistogram:
             raise ValueError("counts must be positive, users and pairs numbered from 0")
         if len(rows) and (self.user.max() >= self.users or self.pair.max() >= self.pairs):
             raise ValueError("a user or pair number is out of range")
+
+    def __repr__(self) -> str:
+        return f"<PairHistogram: {self.users} users, {self.pairs} pairs, {self.clicks} clicks>"
 
     @cached_property
     def pair_total(self) -> Ints:
@@ -164,10 +167,37 @@ class PairHistogram:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Remainder:
     """What is left of a histogram, numbered anew, and the numbers its users and pairs had."""
 
     hist: PairHistogram
     users: Ints
     pairs: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Output:
+    """The output log O as numbers: row r shows user[r] with count[r] clicks of pair[r]."""
+
+    user: Ints
+    pair: Ints
+    count: Ints
+
+    def __repr__(self) -> str:
+        return f"<Output: {self.users} users, {self.pairs} pairs, {self.clicks} clicks>"
+
+    @property
+    def clicks(self) -> int:
+        """|O|."""
+        return int(self.count.sum())
+
+    @property
+    def users(self) -> int:
+        """How many users are shown."""
+        return len(np.unique(self.user))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs are shown."""
+        return len(np.unique(self.pair))

@@ -1,22 +1,62 @@
-"""Where the released counts come from: exact, with the paper's Laplace noise, or private."""
+"""How a release is made: the kinds of releases, and where the counts of real rows come from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import ClassVar, Literal
 
+from slogan.budget import Number, exact
 from slogan.errors import OptionError
-from slogan.privacy import Number, exact
 
 Parameters = dict[str, str | int | float | None]
+"""What the curator chose, by name; never what the log gave."""
+Method = Literal["sanitize", "synthesize"]
+CountsName = Literal["exact", "laplace", "private"]
+
+
+class ReleaseKind(StrEnum):
+    """The four kinds of releases, by the verb that makes them and where the counts come from."""
+
+    EXACT_COUNTS = "sanitize, exact counts"
+    LAPLACE_COUNTS = "sanitize, laplace counts"
+    PRIVATE_ROWS = "sanitize, private counts"
+    SYNTHETIC_USERS = "synthesize, private counts"
+
+    @classmethod
+    def of(cls, method: str, counts: str) -> ReleaseKind:
+        """The kind that a manifest names in two words.
+
+        Raises:
+            ValueError: If no release is made like that.
+        """
+        return cls(f"{method}, {counts} counts")
+
+    @property
+    def method(self) -> Method:
+        """The verb."""
+        return "synthesize" if self is ReleaseKind.SYNTHETIC_USERS else "sanitize"
+
+    @property
+    def counts(self) -> CountsName:
+        """Where the counts come from, as `--counts` names it."""
+        if self is ReleaseKind.EXACT_COUNTS:
+            return "exact"
+        return "laplace" if self is ReleaseKind.LAPLACE_COUNTS else "private"
+
+    @property
+    def end_to_end(self) -> bool:
+        """Whether the guarantee covers the counts, so that stages and their costs are published."""
+        return self.counts == "private"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact:
-    """The optimum for the log as it is. The promise holds given the counts."""
+class ExactCounts:
+    """The optimum for the log as it is. The guarantee holds given the counts."""
 
-    name: ClassVar[Literal["exact"]] = "exact"
+    kind: ClassVar[ReleaseKind] = ReleaseKind.EXACT_COUNTS
 
     def parameters(self) -> Parameters:
         """What the curator chose."""
@@ -24,7 +64,7 @@ class Exact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace:
+class LaplaceCounts:
     """The paper's recipe [Hong12, 4.2], a heuristic: no end-to-end guarantee follows from it.
 
     Args:
@@ -35,7 +75,7 @@ class Laplace:
     bound: Number
     epsilon: Number
 
-    name: ClassVar[Literal["laplace"]] = "laplace"
+    kind: ClassVar[ReleaseKind] = ReleaseKind.LAPLACE_COUNTS
 
     def __post_init__(self) -> None:
         for what, number in (("bound", self.bound), ("epsilon", self.epsilon)):
@@ -56,7 +96,7 @@ class Laplace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Private:
+class PrivateCounts:
     """Private statistics and rarely drawn rows of real users (Theorem R): private end to end.
 
     Args:
@@ -67,11 +107,28 @@ class Private:
     sampling_share: Number = "1/2"
     selector: str = "pooled"
 
-    name: ClassVar[Literal["private"]] = "private"
+    kind: ClassVar[ReleaseKind] = ReleaseKind.PRIVATE_ROWS
 
     def parameters(self) -> Parameters:
         """What the curator chose."""
         return {"sampling_share": str(self.sampling_share), "selector": self.selector}
 
 
-Counts = Exact | Laplace | Private
+@dataclass(frozen=True, kw_only=True)
+class SyntheticUsers:
+    """Users made up to fit private statistics (Theorem S), as `synthesize` does.
+
+    Args:
+        selector: A file of `dp/selection/`.
+        association: What synthetic users hold together; see `synthesize`.
+        taxonomy: A public file of hosts or domains and their categories.
+    """
+
+    selector: str = "pooled"
+    association: str | None = None
+    taxonomy: str | Path | None = None
+
+    kind: ClassVar[ReleaseKind] = ReleaseKind.SYNTHETIC_USERS
+
+
+Counts = ExactCounts | LaplaceCounts | PrivateCounts

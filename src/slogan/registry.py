@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import pkgutil
+import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from slogan.errors import OptionError
 
 
-def module_names(package: ModuleType) -> tuple[str, ...]:
-    """The public modules of a package, without importing them."""
-    found = pkgutil.iter_modules(package.__path__)
-    return tuple(sorted(m.name for m in found if not m.name.startswith("_")))
+def module_names(package: str, *, packages_only: bool = False) -> tuple[str, ...]:
+    """The public modules of a package, or only those that are packages, without importing any.
+
+    Args:
+        package: Its full name, such as `slogan.planning.objectives`; it is not imported either.
+        packages_only: Whether plain modules are left out.
+    """
+    if package in sys.modules:
+        folders = sys.modules[package].__path__
+    else:
+        spec = find_spec(package)
+        folders = spec.submodule_search_locations if spec else None
+    return tuple(
+        sorted(
+            module.name
+            for module in pkgutil.iter_modules(folders or ())
+            if not module.name.startswith("_") and (module.ispkg or not packages_only)
+        )
+    )
 
 
-def load_module(package: ModuleType, name: str) -> ModuleType:
+def load_module(package: str, name: str, *, packages_only: bool = False) -> ModuleType:
     """Import one of them by name."""
-    if name not in module_names(package):
-        kind = package.__name__.rsplit(".", 1)[-1]
+    names = module_names(package, packages_only=packages_only)
+    if name not in names:
+        kind = package.rsplit(".", 1)[-1]
         raise OptionError(
             f"there is no {name[:40]!r} among the {kind}",
-            hint=f"choose one of: {', '.join(module_names(package))}",
+            hint=f"choose one of: {', '.join(names)}",
         )
-    return import_module(f"{package.__name__}.{name}")
+    return import_module(f"{package}.{name}")

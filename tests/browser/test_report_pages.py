@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 import slogan
-from slogan.manifest import Manifest
-from slogan.report.html import public_page
+from slogan.manifest.manifest import Manifest
+from slogan.report.public import public_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -68,10 +68,10 @@ def release_of(kind, log):
     if kind == "exact":
         return slogan.sanitize(log, small, solver="exact")
     if kind == "laplace":
-        return slogan.sanitize(log, small, counts=slogan.Laplace(bound=2, epsilon=4))
+        return slogan.sanitize(log, small, counts=slogan.LaplaceCounts(bound=2, epsilon=4))
     if kind == "private":
         budget = slogan.PrivacyBudget(epsilon=4, delta="0.5")
-        return slogan.sanitize(log, budget, counts=slogan.Private())
+        return slogan.sanitize(log, budget, counts=slogan.PrivateCounts())
     return slogan.synthesize(log, slogan.PrivacyBudget(epsilon="8", delta="1e-3"))
 
 

@@ -3,18 +3,16 @@
 import os
 
 import pytest
-from small_spark import SMALL
+from tests.contracts.small_spark import SMALL
+
+from slogan import Spark
 
 
 @pytest.fixture(scope="session")
 def spark():
     """Where Spark runs: in this process, on two threads."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    from slogan.engines import Spark, load
-
-    load("spark")
-    from slogan.engines.spark.session import opened
-
-    ours = opened(Spark(master="local[2]", conf=SMALL))
+    settings = Spark(master="local[2]", conf=SMALL)
+    ours = settings.module("session").opened(settings)
     yield Spark(session=ours.session)
     ours.end()

@@ -16,7 +16,7 @@ import signal
 import sys
 from pathlib import Path
 
-from small_spark import SMALL
+from tests.contracts.small_spark import SMALL
 
 import slogan
 
@@ -31,7 +31,7 @@ def place(master):
 def distributed(log, folder, master, *workers):
     doomed, killed = [int(pid) for pid in workers], []
 
-    def kill(stage, note):
+    def kill(stage, note="", share=None):
         if stage == "solve" and "gap" in note and doomed:
             killed.append(doomed.pop())
             os.kill(killed[0], signal.SIGKILL)
@@ -42,10 +42,10 @@ def distributed(log, folder, master, *workers):
         budget,
         engine=place(master),
         solver="distributed",
-        checkpoints=Path(folder) / "kept",
-        watcher=kill,
+        output=Path(folder) / "out",
+        progress=kill,
     )
-    release.save(Path(folder) / "out")
+    release.save()
     release.close()
     told = {
         "solver": release.solution.solver,
@@ -71,7 +71,7 @@ def main(log, folder, master, *workers):
                 killed.append(doomed.pop(0))
                 os.kill(killed[0], signal.SIGKILL)
 
-        release = verb(log, budget, engine=engine, watcher=kill)
+        release = verb(log, budget, engine=engine, progress=kill)
         release.save(Path(folder) / name)
         digest = release.counted.hist.without_unique_pairs().digest()
         release.close()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
-from small_spark import SMALL
+from tests.contracts.small_spark import SMALL
 
 HOME = Path(pyspark.__file__).parent
 SCALA = re.search(r"_([\d.]+)-", next(HOME.glob("jars/spark-core_*.jar")).name)[1]

@@ -4,19 +4,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.selectors import BudgetWithEpsilon
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import histogram, histograms
 
-from slogan.dp import selection
+from bench import selectors
 from slogan.dp.accounting import Account
 from slogan.dp.selection import SelectionBudget
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.randomness import SeededRandomness, SystemRandomness
-from strategies import histogram, histograms
 
-BUDGET = SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 10**6), epsilon=Fraction(1))
-every_selector = pytest.mark.parametrize("name", selection.names())
+BUDGET = BudgetWithEpsilon(mu_squared=Fraction(1), delta=Fraction(1, 10**6), epsilon=Fraction(1))
+every_selector = pytest.mark.parametrize("name", selectors.names())
 
 
 def crowd(users=400):
@@ -27,14 +28,14 @@ def crowd(users=400):
 
 
 def test_the_default_is_pooled_and_unknown_names_are_refused():
-    assert selection.load() is selection.load("pooled")
+    assert selectors.load() is selectors.load("pooled")
     with pytest.raises(OptionError):
-        selection.load("best")
+        selectors.load("best")
 
 
 @every_selector
 def test_what_everybody_holds_is_selected_and_what_one_holds_is_not(name):
-    found = selection.load(name)(crowd(), BUDGET, SystemRandomness())
+    found = selectors.load(name)(crowd(), BUDGET, SystemRandomness())
 
     assert found.pairs.tolist() == [0]
 
@@ -44,10 +45,10 @@ def test_what_everybody_holds_is_selected_and_what_one_holds_is_not(name):
 @pytest.mark.parametrize("delta", ["1e-9", "1e-3"])
 def test_no_selector_spends_more_than_its_budget(name, mu_squared, delta):
     budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(delta))
-    cost = Account(selection.load(name)(crowd(20), budget, SeededRandomness(3)).stages).cost
+    cost = Account(selectors.load(name)(crowd(20), budget, SeededRandomness(3)).stages).cost
 
     assert cost.mu_squared <= budget.mu_squared
-    assert cost.rho + cost.rho_of_epsilon + cost.mu_squared / 2 <= budget.mu_squared / 2
+    assert cost.mu_squared + cost.epsilon**2 <= budget.mu_squared
     assert cost.delta <= budget.delta
     # a Gaussian rule uses what it may: at most a percent is lost by rounding
     assert name == "laplace_histogram" or cost.mu_squared >= budget.mu_squared * Fraction(99, 100)
@@ -59,8 +60,8 @@ def test_no_selector_spends_more_than_its_budget(name, mu_squared, delta):
 def test_the_answer_is_a_sorted_set_of_held_pairs_at_a_public_price(name, hist, seed):
     """Prices and parameters follow from the budget: two logs cannot be told apart by them."""
     loose = SelectionBudget(mu_squared=Fraction(40), delta=Fraction(1, 5))
-    found = selection.load(name)(hist, loose, SeededRandomness(seed))
-    other = selection.load(name)(crowd(5), loose, SeededRandomness(seed + 1))
+    found = selectors.load(name)(hist, loose, SeededRandomness(seed))
+    other = selectors.load(name)(crowd(5), loose, SeededRandomness(seed + 1))
 
     assert (np.diff(found.pairs) > 0).all()
     assert set(found.pairs.tolist()) <= set(hist.pair.tolist())
@@ -78,7 +79,7 @@ def test_rows_may_come_in_any_order(name):
         users=hist.users,
         query=hist.query,
     )
-    select = selection.load(name)
+    select = selectors.load(name)
     budget = SelectionBudget(mu_squared=Fraction(9), delta=Fraction(1, 4))
 
     expected = select(hist, budget, SeededRandomness(8)).pairs.tolist()
@@ -96,7 +97,7 @@ def test_clicks_do_not_count_only_users_do(name):
         pairs=hist.pairs,
         query=hist.query,
     )
-    select = selection.load(name)
+    select = selectors.load(name)
 
     expected = select(hist, BUDGET, SeededRandomness(2)).pairs.tolist()
     assert select(busy, BUDGET, SeededRandomness(2)).pairs.tolist() == expected
@@ -105,7 +106,7 @@ def test_clicks_do_not_count_only_users_do(name):
 @every_selector
 def test_noise_is_fresh_in_every_run(name):
     """Noise derived from a pair's text or number would repeat."""
-    select = selection.load(name)
+    select = selectors.load(name)
     four_each = histogram(np.tile(np.eye(150, dtype=int), (4, 1)).tolist())
     budget = SelectionBudget(mu_squared=Fraction(1, 4), delta=Fraction(1, 3))
     answers = {tuple(select(four_each, budget, SystemRandomness()).pairs) for _ in range(4)}
@@ -117,4 +118,4 @@ def test_noise_is_fresh_in_every_run(name):
 def test_a_log_without_rows_has_nothing_to_select(name):
     empty = histogram([[0, 0], [0, 0]])
 
-    assert len(selection.load(name)(empty, BUDGET, SeededRandomness(1)).pairs) == 0
+    assert len(selectors.load(name)(empty, BUDGET, SeededRandomness(1)).pairs) == 0

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import budgets, histogram, shared_histograms, starts
 
-from slogan import objectives, solvers
-from slogan.constraints import privacy_constraints
+from slogan.budget import PrivacyBudget
 from slogan.errors import EmptyPlanError, UnsupportedProgramError
-from slogan.objectives.output_size import OutputSize
-from slogan.plan import plan
-from slogan.privacy import PrivacyBudget
-from slogan.solvers import Effort
-from strategies import budgets, histogram, shared_histograms, starts
+from slogan.planning import objectives, solvers
+from slogan.planning.constraints import privacy_constraints
+from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.plan import plan
+from slogan.planning.solvers import Effort
 
 EFFORT = Effort(time_limit=20, gap=0.0)
 SMALL = {"users": (2, 4), "pairs": (1, 4), "clicks": 5}
@@ -28,11 +28,11 @@ def asked(objective, constraints, solver="exact"):
     """The program of an objective, or None where nothing can be released."""
 
     def largest():
-        answer = solvers.load(solver)(OutputSize().program(constraints, largest=largest), EFFORT)
+        answer = solvers.load(solver)(OutputSize().program(constraints), EFFORT)
         return plan(answer.x, constraints), answer.bound
 
     try:
-        return objectives.load(objective)().program(constraints, largest=largest)
+        return objectives.program_of(objectives.load(objective)(), constraints, largest)
     except EmptyPlanError:
         return None
 

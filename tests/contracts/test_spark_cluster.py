@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_spark import SMALL
+from tests.contracts.small_spark import SMALL
 
 import slogan
 
@@ -35,7 +35,12 @@ def started(*command, cwd):
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
-        env={**env, "SPARK_LOCAL_IP": "127.0.0.1", "NO_COLOR": "1"},
+        env={
+            **env,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "NO_COLOR": "1",
+        },
     )
 
 
@@ -54,7 +59,7 @@ def told(said):
 
 
 def test_a_cluster_that_loses_its_workers_one_by_one_still_releases(tmp_path, log):
-    from spark_processes import cluster
+    from tests.contracts.spark_processes import cluster
 
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster") as (master, workers, replace):
@@ -71,7 +76,7 @@ def test_a_cluster_that_loses_its_workers_one_by_one_still_releases(tmp_path, lo
 
 @pytest.mark.long
 def test_a_cluster_that_loses_a_worker_still_solves(tmp_path, log):
-    from spark_processes import cluster
+    from tests.contracts.spark_processes import cluster
 
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster") as (master, workers, _):
@@ -83,7 +88,7 @@ def test_a_cluster_that_loses_a_worker_still_solves(tmp_path, log):
 
 
 def test_a_connect_server_counts_and_writes(tmp_path, log):
-    from spark_processes import connect_server
+    from tests.contracts.spark_processes import connect_server
 
     (tmp_path / "server").mkdir()
     with connect_server(tmp_path / "server") as address:
@@ -102,6 +107,6 @@ def test_the_command_line_says_nothing_of_spark(tmp_path, log):
     conf = [f"--spark-conf={key}={value}" for key, value in SMALL.items()]
     said = finished(started("-m", "slogan", "inspect", log, *options, *conf, cwd=tmp_path))
 
-    assert told(said) == json.loads(json.dumps(slogan.inspect(log).summary()))
+    assert told(said) == json.loads(json.dumps(slogan.inspect(log).to_dict()))
     assert said[1] == ""
     assert {p.name for p in tmp_path.iterdir()} == {log.name}

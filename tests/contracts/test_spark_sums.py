@@ -5,16 +5,12 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from slogan.dp import reach
+from slogan.dp import statistics
 from slogan.dp.association import together_sums
-from slogan.dp.counts import clipped_counts
-from slogan.dp.coverage import coverage_sums
 from slogan.dp.grouping import Grouping
-from slogan.dp.selection import SelectionBudget, _contributions, pooled
-from slogan.dp.selection._coins import tossed
-from slogan.dp.selection._contributions import capped
-from slogan.dp.selection._spreading import CLOSED, spread
-from slogan.dp.sizes import size_sums
+from slogan.dp.selection import SelectionBudget, _weights, pooled
+from slogan.dp.selection._weights import CLOSED, capped, spread, tossed
+from slogan.dp.sums import clipped_counts, coverage_sums, size_sums
 from slogan.errors import SloganError
 from slogan.histogram import PairHistogram
 from slogan.randomness import SeededRandomness
@@ -38,11 +34,9 @@ def log_of(seed, *, users=60, pairs=80):
 @pytest.fixture(scope="module")
 def both(spark):
     """The same log here and in Spark, its rows in no order."""
-    from slogan.engines.spark.arriving import Arrivals
     from slogan.engines.spark.counting import Numbered
-    from slogan.engines.spark.keeping import Kept
-    from slogan.engines.spark.sql import frame_of
-    from slogan.engines.spark.summing import SparkHistogram
+    from slogan.engines.spark.sql import Arrivals, Kept, frame_of
+    from slogan.engines.spark.sums import SparkHistogram
 
     hist = log_of(1)
     order = np.random.default_rng(2).permutation(len(hist.user))
@@ -71,7 +65,7 @@ def test_the_rows_and_what_is_known_of_pairs(both):
     assert remote.brought().digest() == hist.digest()
     assert remote.pair_total.tolist() == hist.pair_total.tolist()
     assert remote.query_of(RELEASED).tolist() == hist.query_of(RELEASED).tolist()
-    assert reach.heaviest(remote) == pytest.approx(reach.heaviest(hist))
+    assert statistics.heaviest(remote) == pytest.approx(statistics.heaviest(hist))
 
 
 @pytest.mark.parametrize("norm", [1, 6, 63])
@@ -144,7 +138,7 @@ def test_all_rounds_of_selection_select_the_same(both):
 
     budget = SelectionBudget(mu_squared=Fraction(4), delta=Fraction(1, 10))
     # so few that some users must choose
-    with patch.object(_contributions.capped, "__defaults__", (10,)):
+    with patch.object(_weights.capped, "__defaults__", (10,)):
         here, there = (pooled.select(hist, budget, SeededRandomness(6)) for hist in both)
 
     assert there.pairs.tolist() == here.pairs.tolist()
@@ -152,9 +146,8 @@ def test_all_rounds_of_selection_select_the_same(both):
 
 
 def test_sums_that_do_not_fit_are_refused(both, spark):
-    from slogan.engines.spark.arriving import Arrivals
-    from slogan.engines.spark.keeping import Kept
-    from slogan.engines.spark.summing import SparkHistogram
+    from slogan.engines.spark.sql import Arrivals, Kept
+    from slogan.engines.spark.sums import SparkHistogram
 
     said = []
     little = Arrivals(1_000, lambda *words: said.append(words))

@@ -1,7 +1,7 @@
 """One server of runs for all tests of faults in a process, and a place for each test."""
 
 import pytest
-from doomed_runs import Server, Site
+from tests.faults.doomed_runs import Server, Site
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Runs that meet a fault, and what must be true of the disk after any of them."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import slogan
-from slogan.publishing import sha256_of
+from slogan.storage.atomic import sha256_of
 
 SERVER = Path(__file__).with_name("run_server.py")
 EXACT = ("--exp-epsilon", "2", "--delta", "0.5", "--solver", "spe")
@@ -40,7 +41,11 @@ class Server:
 
     def _start(self):
         self._process = subprocess.Popen(
-            [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(SERVER)],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._process.stdout.readline() == "ready\n"
 
@@ -84,7 +89,7 @@ class Site:
         for place in (self.releases, self.temporary):
             place.mkdir()
         write_log(self.log)
-        self.ledger = slogan.Ledger.locate("web-users", folder / "ledgers/web-users.ledger")
+        self.ledger = slogan.Ledger.open("web-users", folder / "ledgers/web-users.ledger")
         self.ledger.create()
 
     def run(self, mode, target, *more, recorded=True, **faults):
@@ -181,7 +186,7 @@ class Site:
 
     def _as_it_stands(self):
         """The books without settling anything."""
-        from slogan.dp.books import Books
+        from slogan.ledger.entries import Books
 
         return Books(self.ledger.file, tuple(self.ledger._chain.read()))
 

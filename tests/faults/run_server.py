@@ -21,12 +21,12 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from doomed_runs import EXACT, MODES, write_log
+from tests.faults.doomed_runs import EXACT, MODES, write_log
 
 import slogan
 from slogan import __main__ as entry
-from slogan import stages
-from slogan.folders import TOKEN
+from slogan import progress
+from slogan.storage.folders import TOKEN
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.fsync", "stage"}
 NEED_ROOM = {"open", "os.rename", "os.mkdir", "os.fsync"}
@@ -66,7 +66,7 @@ class Steps:
         os.write(self.report, json.dumps(self.names).encode() + b"\n")
 
     def install(self):
-        sync, stage = os.fsync, stages.Stages.stage
+        sync, stage = os.fsync, progress.Steps.step
 
         def fsync(handle):
             self.hook("os.fsync", (handle,))
@@ -79,7 +79,7 @@ class Steps:
                 yield
             self.hook("stage", (name,))
 
-        os.fsync, stages.Stages.stage = fsync, staged
+        os.fsync, progress.Steps.step = fsync, staged
         sys.addaudithook(self.hook)
 
 

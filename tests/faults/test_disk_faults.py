@@ -4,7 +4,7 @@ import errno
 import os
 
 import pytest
-from doomed_runs import MODES
+from tests.faults.doomed_runs import MODES
 
 FULL = ["error", errno.ENOSPC]
 STAYS_FULL = ["full", errno.ENOSPC]

@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from doomed_runs import KILL
+from tests.faults.doomed_runs import KILL
 
 ENDS = {".html": "</html>", ".svg": "</svg>", ".json": "}", ".tsv": ""}
 

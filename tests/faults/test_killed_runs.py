@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from doomed_runs import KILL, MODES, assert_whole
+from tests.faults.doomed_runs import KILL, MODES, assert_whole
 
 import slogan
 

@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from doomed_runs import MODES
+from tests.faults.doomed_runs import MODES
 
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

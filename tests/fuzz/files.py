@@ -20,12 +20,12 @@ from random import Random
 
 import duckdb
 import zstandard
-from rows import batch
+from tests.fuzz.mutation import mutated
+from tests.fuzz.rows import batch
 
-from mutation import mutated
-from slogan.engines.duckdb import DuckDBEngine
+from slogan.engines.duckdb import DuckDB
 from slogan.errors import SloganError
-from slogan.searchlog import read
+from slogan.logs.searchlog import read
 
 TYPES = (
     *("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "DECIMAL(9,2)", "UUID"),
@@ -86,7 +86,6 @@ MAKERS = {
     "tsv.gz": packed("tsv", gzip.compress),
     "csv.zst": packed("csv", zstandard.compress),
     "jsonl.zst": packed("jsonl", several_frames),
-    "parquet.gz": lambda rng: gzip.compress(parquet(rng)),
 }
 
 
@@ -105,7 +104,7 @@ def damaged(data: bytes, rng: Random) -> bytes:
 
 def outcome(file: Path, rng: Random) -> str:
     """What became of reading a file: counted, or an error of ours. Anything else goes through."""
-    engine = DuckDBEngine(memory_limit="500MB")
+    engine = DuckDB(memory_limit="500MB").start()
     try:
         log = read(file, on_bad_row=rng.choice(("error", "skip")))
         engine.count(log, unique_pairs=rng.random() < 0.5)

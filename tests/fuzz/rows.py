@@ -6,10 +6,10 @@ import json
 from random import Random
 
 import duckdb
+from tests.fuzz.mutation import PIECES, mutated
 
-from mutation import PIECES, mutated
-from slogan.rows import fields_of, rows_sql, source_sql
-from slogan.searchlog import read
+from slogan.logs.rows import fields_of, rows_sql, source_sql
+from slogan.logs.searchlog import read
 
 NAMES = ("user", "query", "url", "count")
 HEADERS = {

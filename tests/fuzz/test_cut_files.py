@@ -24,7 +24,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path, ladder, suffix):
     whole = PACK[suffix](ROWS)
     file = tmp_path / f"log.tsv.{suffix.rpartition('.')[2]}"
     file.write_bytes(whole)
-    assert slogan.inspect(file).summary()["clicks"] == 500
+    assert slogan.inspect(file).to_dict()["clicks"] == 500
     first = len(PACK[suffix.rpartition(".")[2]](ROWS[:4000]))  # whole, if there are two parts
     cuts = [n for n in range(1, len(whole), 7) if n != first]
     for cut in cuts:

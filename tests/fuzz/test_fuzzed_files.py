@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from files import MAKERS
+from tests.fuzz.files import MAKERS
 
 HERE = Path(__file__).parent
 MOST_SECONDS = 20.0  # of processors, for one file
@@ -24,7 +24,7 @@ def survive(kind, first, number):
     """Read so many files in another process; returns what it told of each."""
     first, number = seeds(first, number)
     words = [sys.executable, str(HERE / "files.py"), kind, str(first), str(number)]
-    path = os.pathsep.join([str(HERE), *sys.path])
+    path = os.pathsep.join(sys.path)
     try:
         done = subprocess.run(
             words,

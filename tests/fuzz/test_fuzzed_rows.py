@@ -7,13 +7,13 @@ import os
 from collections import Counter
 from random import Random
 
-import oracle
 import pytest
-from rows import HEADERS, batch, read_by_duckdb
+from tests.fuzz import oracle
+from tests.fuzz.mutation import shrunk
+from tests.fuzz.rows import HEADERS, batch, read_by_duckdb
 
-from mutation import shrunk
-from slogan.engines.duckdb import DuckDBEngine
-from slogan.searchlog import read
+from slogan import engines
+from slogan.logs.searchlog import read
 
 READERS = [("tsv", "utf-8"), ("tsv", "latin-1"), ("csv", "utf-8"), ("jsonl", "utf-8")]
 LENIENT = "taken or not"
@@ -112,7 +112,7 @@ def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
         return
     reasons = Counter(v for v in told if isinstance(v, str))
     good = [v for v in told if isinstance(v, tuple)]
-    engine = DuckDBEngine()
+    engine = engines.start("duckdb")
     try:
         counted = engine.count(read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True)
     finally:

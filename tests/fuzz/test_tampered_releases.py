@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 from random import Random
 
 import pytest
+from tests.fuzz.mutation import mutated
 
 import slogan
-from mutation import mutated
 from slogan.errors import LogFormatError, SloganError
-from slogan.manifest import Manifest
+from slogan.manifest.manifest import Manifest
 
 WEIRD = (
     *(
@@ -65,10 +65,10 @@ def originals(tmp_path_factory):
         "laplace": (
             small,
             slogan.sanitize(
-                small, budget, solver="exact", counts=slogan.Laplace(bound=9, epsilon=4)
+                small, budget, solver="exact", counts=slogan.LaplaceCounts(bound=9, epsilon=4)
             ),
         ),
-        "private": (many, slogan.sanitize(many, large, counts=slogan.Private())),
+        "private": (many, slogan.sanitize(many, large, counts=slogan.PrivateCounts())),
         "synthetic": (many, slogan.synthesize(many, large)),
     }
     for name, (_, release) in made.items():

@@ -3,11 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
+from tests.strategies import histogram
 
-from slogan.plan import Plan
+from slogan.planning.plan import Plan
+from slogan.planning.sampling import sample_users
 from slogan.randomness import SeededRandomness
-from slogan.sampling import sample_users
-from strategies import histogram
 
 # Users 081, 082, 083; "google, google.com" is the third pair, "car price, kbb.com" the fifth.
 CLICKS = [

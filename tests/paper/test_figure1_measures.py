@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.strategies import histogram
 
 from slogan.histogram import PairHistogram
+from slogan.measures import Totals
+from slogan.measures.click_coverage import click_coverage
+from slogan.measures.diversity import retained_pairs, retained_queries
+from slogan.measures.supports import frequent_pairs, support_distance
+from slogan.measures.triplets import Triplets, redrawn
 from slogan.randomness import SeededRandomness
-from slogan.report.measures.coverage import click_coverage
-from slogan.report.measures.diversity import retained_pairs, retained_queries
-from slogan.report.measures.supports import frequent_pairs, support_distance
-from slogan.report.measures.totals import Totals
-from slogan.report.measures.triplets import Triplets, redrawn
-from strategies import histogram
 
 # Users 081, 082, 083; "google, google.com" is the third pair, "car price, kbb.com" the fifth.
 BEFORE = histogram([[2, 3, 15, 0, 0], [0, 0, 7, 0, 2], [0, 1, 17, 1, 5]])
@@ -131,8 +131,8 @@ def test_coverage_of_thirds():
     """Of 53 clicks google begins in the first third, none in the second, the rest in the last."""
     found = click_coverage(BEFORE.pair_total, AFTER.pair_total)
 
-    assert [found[part].pairs for part in ("head", "torso", "tail")] == [1, 0, 4]
-    assert found["head"].clicks_covered == 1.0
-    assert found["torso"].clicks_covered is None
-    assert found["tail"].clicks_covered == (4 + 7) / 14
-    assert found["head"].share_of_release == 20 / 27
+    assert [part.pairs for part in (found.head, found.torso, found.tail)] == [1, 0, 4]
+    assert found.head.clicks_covered == 1.0
+    assert found.torso.clicks_covered is None
+    assert found.tail.clicks_covered == (4 + 7) / 14
+    assert found.head.share_of_release == 20 / 27

@@ -4,17 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from tests.strategies import histogram
 
-from slogan.constraints import privacy_constraints
-from slogan.laplace import swaying_users, with_noise
-from slogan.modes import Laplace
-from slogan.plan import plan
-from slogan.privacy import PrivacyBudget
-from slogan.program import Program
+from slogan.budget import PrivacyBudget
+from slogan.modes import LaplaceCounts
+from slogan.planning.constraints import privacy_constraints
+from slogan.planning.laplace import Optimum, swaying_users, with_noise
+from slogan.planning.plan import plan
+from slogan.planning.program import Program
+from slogan.planning.solvers import Effort
 from slogan.randomness import SystemRandomness
-from slogan.solvers import Effort
-from slogan.solvers._neighbours import Optimum
-from strategies import histogram
 
 BUDGET = PrivacyBudget(exp_epsilon=2, delta="0.5")
 
@@ -34,7 +33,7 @@ def random_log(seed, users=40, pairs=25):
 
 
 def swaying(asked, bound):
-    mode = Laplace(bound=bound, epsilon=1)
+    mode = LaplaceCounts(bound=bound, epsilon=1)
     return swaying_users(asked, mode, Effort(), lambda done, users: None).tolist()
 
 
@@ -75,7 +74,7 @@ def test_a_pair_of_two_users_has_a_noisy_count_on_one_side_only():
     hist = histogram([[1, 1], [1, 1], [1, 0]])
     neighbour = hist.without_users(np.array([1]))
     noisy = [
-        with_noise(Optimum(program(hist), Effort()).x, Laplace(bound=1, epsilon=1), rng)[1]
+        with_noise(Optimum(program(hist), Effort()).x, LaplaceCounts(bound=1, epsilon=1), rng)[1]
         for rng in [SystemRandomness()] * 200
     ]
 
@@ -87,7 +86,7 @@ def test_a_pair_of_two_users_has_a_noisy_count_on_one_side_only():
 def test_noisy_counts_break_the_constraints_and_the_gate_repairs_them(scale, least):
     asked = program(random_log(1, users=60))
     constraints, x = asked.constraints, Optimum(asked, Effort()).x
-    mode, rng, runs = Laplace(bound=scale, epsilon=1), SystemRandomness(), 1000
+    mode, rng, runs = LaplaceCounts(bound=scale, epsilon=1), SystemRandomness(), 1000
     broken = 0
     for _ in range(runs):
         noisy = np.maximum(with_noise(x, mode, rng), 0)

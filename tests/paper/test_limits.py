@@ -5,16 +5,16 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.strategies import budgets, histogram, shared_histograms
 
-from slogan import objectives, solvers
-from slogan.constraints import PrivacyConstraints, privacy_constraints
-from slogan.objectives.output_size import OutputSize
-from slogan.plan import plan
-from slogan.privacy import PrivacyBudget
-from slogan.program import Program
-from slogan.solvers import Effort
-from slogan.solvers._highs import model, run
-from strategies import budgets, histogram, shared_histograms
+from slogan.budget import PrivacyBudget
+from slogan.planning import objectives, solvers
+from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
+from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.plan import plan
+from slogan.planning.program import Program
+from slogan.planning.solvers import Effort
+from slogan.planning.solvers._highs import model, run
 
 
 def relaxed_optimum(constraints):
@@ -71,7 +71,7 @@ def diversity_by_mip(constraints):
 )
 def test_theorem_2_the_binary_program_has_the_optimum_of_the_mixed_one(hist, budget):
     constraints = privacy_constraints(hist, budget)
-    program = objectives.load("diversity")().program(constraints, largest=None)
+    program = objectives.load("diversity")().program(constraints)
     answer = solvers.load("exact")(program, Effort())
 
     assert plan(answer.x, constraints).pairs == diversity_by_mip(constraints)
@@ -84,7 +84,7 @@ def test_the_counts_of_the_optimum_tell_neighbours_apart():
         constraints = privacy_constraints(
             histogram([[1]] * m), PrivacyBudget(exp_epsilon=2, delta="0.5")
         )
-        program = OutputSize().program(constraints, largest=None)
+        program = OutputSize().program(constraints)
         sizes.append(plan(solvers.load("exact")(program, Effort()).x, constraints).size)
 
     assert sizes == [1, 2, 3, 3]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.strategies import budgets, histogram, shared_histograms
 
-from slogan.constraints import PrivacyConstraints, privacy_constraints
-from slogan.plan import Plan, plan
-from slogan.privacy import PrivacyBudget, exact
-from slogan.sampling import sample_users
-from strategies import budgets, histogram, shared_histograms
+from slogan.budget import PrivacyBudget, exact
+from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
+from slogan.planning.plan import Plan, plan
+from slogan.planning.sampling import sample_users
 
 
 def multinomial(clicks, weights):

@@ -10,29 +10,21 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from bench.selectors import BudgetWithEpsilon
 from scipy.stats import beta
 
-from slogan.dp import counts, selection, sums
+from bench import selectors
+from slogan.dp import sums
 from slogan.dp.accounting import Account
-from slogan.dp.selection import (
-    SelectionBudget,
-    _schedule,
-    gaussian_histogram,
-    pooled,
-    weighted_gaussian,
-)
-from slogan.dp.selection._contributions import capped
-from slogan.dp.selection._spreading import CLOSED
+from slogan.dp.selection import SelectionBudget, pooled, weighted_gaussian
+from slogan.dp.selection._weights import CLOSED, capped
 from slogan.histogram import PairHistogram
 from slogan.randomness import SystemRandomness
-from slogan.registry import load_module
 
 ALPHA = 1e-7
 NOISY = SelectionBudget(mu_squared=Fraction(1, 16), delta=Fraction(1, 50))
-CLEAR = SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 50), epsilon=Fraction(1))
-every_selector = pytest.mark.parametrize("name", selection.names())
-# `fitted` has no rule of its own: it chooses between two of these
-every_rule = pytest.mark.parametrize("name", sorted({*selection.names()} - {"fitted"}))
+CLEAR = BudgetWithEpsilon(mu_squared=Fraction(1), delta=Fraction(1, 50), epsilon=Fraction(1))
+every_selector = pytest.mark.parametrize("name", selectors.names())
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +52,6 @@ def log(user, pair):
 
 # --- pairs of one user alone ---
 
-HOLDERS = {"gaussian_histogram": gaussian_histogram.FIRST}
-"""Where fewer holders are not looked at, the attacker plants the others."""
-
 
 def lonely(users, pairs_each, holders):
     """Each user holds pairs that nobody has, or nobody but the attacker's own users."""
@@ -73,9 +62,12 @@ def lonely(users, pairs_each, holders):
 
 
 def exposed(name, budget, users, pairs_each):
-    """A lower bound on the probability that a pair is released which needs its user for that."""
-    hist = lonely(users, pairs_each, HOLDERS.get(name, 1))
-    found = selection.load(name)(hist, budget, SystemRandomness()).pairs
+    """A lower bound on the probability that a pair is released which needs its user for that.
+
+    Where pairs of fewer holders are not looked at, the attacker plants the others.
+    """
+    hist = lonely(users, pairs_each, selectors.fewest(name))
+    found = selectors.load(name)(hist, budget, SystemRandomness()).pairs
     return at_least(len(np.unique(found // pairs_each)), users)
 
 
@@ -109,17 +101,17 @@ LEVELS = {"laplace_histogram": "level", "gaussian_histogram": "quantile"}
 
 @pytest.fixture
 def fresh_schedules():
-    _schedule.schedule.cache_clear()
+    pooled.schedule.cache_clear()
     yield
-    _schedule.schedule.cache_clear()
+    pooled.schedule.cache_clear()
 
 
-@every_rule
+@every_selector
 @pytest.mark.usefixtures("fresh_schedules")
 def test_a_lower_threshold_is_noticed(name):
-    module, what = load_module(selection, name), LEVELS.get(name, "threshold")
+    module, what = selectors.module(name), LEVELS.get(name, "threshold")
     if name == "pooled":
-        module, what = _schedule, "_threshold"
+        module, what = pooled, "_threshold"
     real = getattr(module, what)
 
     def lower(*given, **law):
@@ -131,7 +123,7 @@ def test_a_lower_threshold_is_noticed(name):
     assert broken > NOISY.delta
 
 
-@every_rule
+@every_selector
 def test_a_missing_cap_is_noticed(name):
     def uncapped(hist, rng, most=None):
         return capped(hist, rng, hist.pairs)
@@ -146,7 +138,7 @@ def test_a_missing_cap_is_noticed(name):
             chosen, halvings, np.pad(heaviest, (0, pairs_each), mode="edge")
         ),
     )
-    with patch.object(load_module(selection, name), "capped", uncapped), longer:
+    with patch.object(selectors.module(name), "capped", uncapped), longer:
         broken = exposed(name, NOISY, users, pairs_each)
 
     assert broken > NOISY.delta
@@ -212,14 +204,14 @@ def leaks(select, budget, n, holders):
 @every_selector
 def test_one_more_holder_shows_no_more_than_the_account_says(name):
     for holders in (1, 3, 5, 9):
-        assert not leaks(selection.load(name), CLEAR, 2_000, holders)
+        assert not leaks(selectors.load(name), CLEAR, 2_000, holders)
 
 
 @pytest.mark.long
 @every_selector
 @pytest.mark.parametrize("holders", range(1, 12))
 def test_one_more_holder_shows_no_more_in_many_trials(name, holders):
-    assert not leaks(selection.load(name), CLEAR, 60_000, holders)
+    assert not leaks(selectors.load(name), CLEAR, 60_000, holders)
 
 
 @pytest.mark.parametrize("name", ["pooled", "weighted_gaussian"])
@@ -243,14 +235,14 @@ def test_noise_below_the_claimed_scale_is_noticed(name):
         assert any(leaks(module.select, CLEAR, 2_000, holders) for holders in (3, 4, 5))
 
 
-# --- the counts of released pairs ---
+# --- the sums of released pairs ---
 
 PAIRS_EACH = 4
 COST = Fraction(1)
 
 
 def statistic(n, clicks):
-    """In each block one user clicks that often on each pair: the sums of their noisy counts."""
+    """In each block one user clicks that often on each pair: the sums of their noisy sums."""
     pairs = np.arange(n * PAIRS_EACH)
     held = pairs if clicks else pairs[:0]
     hist = PairHistogram(
@@ -261,7 +253,7 @@ def statistic(n, clicks):
         pairs=len(pairs),
         query=pairs,
     )
-    found = counts.noisy_counts(hist, pairs, mu_squared=COST, rng=SystemRandomness())
+    found = sums.noisy_counts(hist, pairs, mu_squared=COST, rng=SystemRandomness())
     return found.values.reshape(n, PAIRS_EACH).sum(axis=1), Account((found.stage,))
 
 
@@ -289,9 +281,9 @@ def test_counts_show_of_a_user_no_more_in_many_trials(clicks):
 
 
 def test_clicks_that_are_not_clipped_are_noticed():
-    real = counts.clipped_counts
+    real = sums.clipped_counts
     unclipped = patch.object(
-        counts, "clipped_counts", lambda hist, pairs, *, norm: real(hist, pairs, norm=2 * norm)
+        sums, "clipped_counts", lambda hist, pairs, *, norm: real(hist, pairs, norm=2 * norm)
     )
     with unclipped:
         assert counts_leak(4_000, 1_000)

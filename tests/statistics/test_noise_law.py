@@ -30,21 +30,6 @@ def floored_gaussian(deviation):
     )
 
 
-def discrete_gaussian(deviation):
-    def below(k, scale):
-        sigma = float(deviation) * scale
-        if sigma > 1_000:
-            # the sum over integers and the integral agree to 1 part in 24σ²
-            return stats.norm.cdf((k + 0.5) / sigma)
-        support = np.arange(-40 * int(sigma + 1), 40 * int(sigma + 1) + 1)
-        mass = np.exp(-(support**2) / (2 * sigma**2))
-        return np.interp(k, support, np.cumsum(mass) / mass.sum())
-
-    return Law(
-        lambda n, rng: noise.discrete_gaussian(n, rng, variance=Fraction(deviation) ** 2), below
-    )
-
-
 def discrete_laplace(width):
     def below(k, scale):
         t = float(width) * scale
@@ -65,10 +50,6 @@ LAWS = {
     "floored Gaussian, less than a step": floored_gaussian(Fraction(2, 5)),
     "floored Gaussian, a few steps": floored_gaussian(Fraction(10, 3)),
     "floored Gaussian, on the grid 2^-20": floored_gaussian(Fraction(29 * 2**20, 10)),
-    "discrete Gaussian, less than a step": discrete_gaussian(Fraction(3, 5)),
-    "discrete Gaussian, a few steps": discrete_gaussian(Fraction(10, 3)),
-    "discrete Gaussian, two to a strip": discrete_gaussian(Fraction(300)),
-    "discrete Gaussian, millions of steps": discrete_gaussian(Fraction(3 * 10**6 + 1, 3)),
     "discrete Laplace, less than a step": discrete_laplace(Fraction(1, 2)),
     "discrete Laplace, a few steps": discrete_laplace(Fraction(10, 3)),
     "discrete Laplace, two to a strip": discrete_laplace(Fraction(301)),

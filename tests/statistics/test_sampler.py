@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.strategies import histogram
 
-from slogan.plan import Plan
+from slogan.planning.plan import Plan
+from slogan.planning.sampling import sample_users
 from slogan.randomness import SystemRandomness
-from slogan.sampling import sample_users
-from strategies import histogram
 
 DRAWS = 100_000
 CLICKS = [[40], [25], [20], [10], [5]]

@@ -12,16 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slogan
-from slogan import errors, objectives
-from slogan.audit.certificate import verify
-from slogan.cli import app
-from slogan.manifest import Manifest
-from slogan.objectives.diversity import filled
-from slogan.report.html import public_page
+from slogan import errors
+from slogan.cli.app import app
+from slogan.manifest.manifest import Manifest
+from slogan.planning import objectives
+from slogan.planning.objectives.diversity import filled
+from slogan.report.public import public_page
+from slogan.verification.verify import verify
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 LARGE = slogan.PrivacyBudget(epsilon=4, delta="0.5")
-LAPLACE = slogan.Laplace(bound=2, epsilon=4)
+LAPLACE = slogan.LaplaceCounts(bound=2, epsilon=4)
 HEAVY = "heavy"
 
 
@@ -43,7 +44,7 @@ def logs(tmp_path_factory):
 
 def released(log, folder, budget, **options):
     with closing(slogan.sanitize(log, budget, time_limit=5, **options)) as release:
-        return release.save(folder)
+        return release.save(folder).to_dict()
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def made(logs, tmp_path_factory):
     swayed, popular = logs
     summary = {
         "laplace": released(swayed, folder / "laplace", BUDGET, counts=LAPLACE),
-        "private": released(popular, folder / "private", LARGE, counts=slogan.Private()),
+        "private": released(popular, folder / "private", LARGE, counts=slogan.PrivateCounts()),
     }
     return folder, summary
 
@@ -145,7 +146,7 @@ def test_a_laplace_release_cannot_pass_for_an_exact_one(logs, copy):
 
 def test_everybody_sways_the_counts_of_a_log_that_nobody_may_sway(logs):
     with pytest.raises(errors.NothingLeftError, match="removed"):
-        slogan.sanitize(logs[0], BUDGET, counts=slogan.Laplace(bound="1/1000", epsilon=1))
+        slogan.sanitize(logs[0], BUDGET, counts=slogan.LaplaceCounts(bound="1/1000", epsilon=1))
 
 
 @pytest.mark.parametrize("name", objectives.names())
@@ -153,7 +154,7 @@ def test_every_objective_has_noisy_counts(tmp_path, name):
     # Of 28 pairs about half get a positive count: all of them miss it once in 10^7 runs.
     rows = [(f"u{k}", f"zebra {j}", f"z{j}.example", 1) for k in range(30) for j in range(28)]
     log = write(tmp_path / "even.tsv", rows)
-    mode, objective = slogan.Laplace(bound=20, epsilon=3), objectives.load(name)()
+    mode, objective = slogan.LaplaceCounts(bound=20, epsilon=3), objectives.load(name)()
     summary = released(log, tmp_path / "out", BUDGET, counts=mode, objective=objective)
 
     assert 0 < summary["clicks_out"] <= summary["size_bound"]
@@ -234,7 +235,7 @@ def test_a_stricter_budget_than_the_releases_is_refused(logs, made):
 @pytest.mark.parametrize("pseudonyms", ["fresh", "keep"])
 def test_an_empty_output_is_a_release_like_any_other(logs, tmp_path, pseudonyms):
     """With a tiny share for sampling nobody is drawn; that must not be told apart."""
-    options = {"counts": slogan.Private(sampling_share="1e-9"), "pseudonyms": pseudonyms}
+    options = {"counts": slogan.PrivateCounts(sampling_share="1e-9"), "pseudonyms": pseudonyms}
     summary = released(logs[1], tmp_path / "out", LARGE, **options)
 
     assert summary["clicks_out"] == summary["users_out"] == 0
@@ -246,20 +247,20 @@ def test_too_few_users_are_told_how_many_it_takes(tmp_path):
     log = write(tmp_path / "few.tsv", [(u, "zebra", "z.example", 1) for u in range(4)])
     budget = slogan.PrivacyBudget(epsilon="0.5", delta="1e-6")
     with pytest.raises(errors.TooFewUsersError, match="users"):
-        slogan.sanitize(log, budget, counts=slogan.Private())
+        slogan.sanitize(log, budget, counts=slogan.PrivateCounts())
 
 
 @pytest.mark.parametrize("solver", ["distributed", "packing"])
 def test_private_counts_leave_no_choice_of_a_solver(logs, solver):
     with pytest.raises(errors.OptionError, match="no solver to choose"):
-        slogan.sanitize(logs[1], LARGE, counts=slogan.Private(), solver=solver)
+        slogan.sanitize(logs[1], LARGE, counts=slogan.PrivateCounts(), solver=solver)
 
 
 @pytest.mark.parametrize("name", objectives.names())
 def test_every_objective_is_solved_on_private_counts(logs, name):
-    options = {"counts": slogan.Private(), "objective": objectives.load(name)()}
+    options = {"counts": slogan.PrivateCounts(), "objective": objectives.load(name)()}
     with closing(slogan.sanitize(logs[1], LARGE, **options)) as release:
-        assert release.summary()["clicks_out"] > 0
+        assert release.summary.clicks_out > 0
         assert release.output.count.max() <= 600
 
 
@@ -270,7 +271,8 @@ private_counts = st.lists(st.floats(1, 1e6), min_size=1, max_size=8)
 @given(counts=private_counts, cap=st.floats(1e-6, 1), users=st.floats(1, 1e6))
 def test_expected_clicks_are_possible_ones(name, counts, cap, users):
     c, query = np.array(counts), np.arange(len(counts)) // 2
-    expected = objectives.load(name)().expected_clicks(c, query, cap=cap, users=users)
+    pairs = objectives.CappedPairs(counts=c, query=query, cap=cap, users=users)
+    expected = objectives.load(name)().expected_clicks(pairs)
 
     assert expected.shape == c.shape
     assert (expected >= 0).all()
@@ -299,8 +301,8 @@ def test_filled_gives_all_alike_but_none_too_much(most, total):
         (["--counts", "laplace"], "needs a bound d"),
         (["--counts", "laplace", "--laplace-bound", "2"], "needs a bound d"),
         (["--counts", "laplace", "--laplace-bound", "0", "--laplace-epsilon", "1"], "above 0"),
-        (["--laplace-bound", "2"], "means nothing for --counts exact"),
-        (["--counts", "private", "--laplace-epsilon", "1"], "means nothing for --counts private"),
+        (["--laplace-bound", "2"], 'means nothing for counts="exact"'),
+        (["--counts", "private", "--laplace-epsilon", "1"], 'means nothing for counts="private"'),
         (["--counts", "private", "--sampling-share", "1"], "between 0 and 1"),
         (["--sampling-share", "0.5"], "means nothing"),
     ],

@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.dependencies import LOCK
+from tools.dependencies import CORE_LOCK
 
 ROOT = Path(__file__).parents[2]
 LEFT_BEHIND = [".git", ".venv*", ".hypothesis", ".mutants", "__pycache__", "dist", ".*_cache"]
@@ -67,6 +67,31 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     }
 
 
+def test_a_foreign_solver_runs_from_the_wheel(tmp_path, wheel):
+    """Without a checkout: neither bench/ nor src/ is on the path of the two processes."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = """
+import numpy, slogan, sys
+from slogan.histogram import PairHistogram
+from slogan.planning.constraints import privacy_constraints
+from slogan.planning.objectives.diversity import Diversity
+from slogan.reproduction.peers import process
+
+one = numpy.ones(12, dtype=int)
+hist = PairHistogram(user=numpy.arange(12), pair=0 * one, count=one, users=12, pairs=1, query=[0])
+budget = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
+program = Diversity().program(privacy_constraints(hist, budget))
+print(slogan.__file__, process.ask(process.PEERS[-1], program, 2.0).x)
+"""
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, check=False, capture_output=True
+    )
+
+    assert done.stdout.decode() == f"{tmp_path}/site/slogan/__init__.py [1.]\n", done.stderr
+
+
 def test_the_source_archive_holds_no_results_and_no_caches(tmp_path):
     with tarfile.open(built(tmp_path, "sdist")) as archive:
         members = archive.getmembers()
@@ -77,6 +102,7 @@ def test_the_source_archive_holds_no_results_and_no_caches(tmp_path):
         "LICENSE",
         "SECURITY.md",
         "requirements.lock",
+        "requirements-core.lock",
         "Makefile",
     } <= names
     assert "tests/wheel/test_wheel.py" in names
@@ -108,7 +134,7 @@ def test_the_wheel_works_where_the_repository_is_not(tmp_path, wheel):
     fresh = tmp_path / "fresh/bin"
     pins = tmp_path / "pins.txt"
     # without hashes, which pip would then ask of the wheel too; with markers
-    locked = re.findall(r"^\S+==[^\\\n]+", LOCK.read_text(), flags=re.MULTILINE)
+    locked = re.findall(r"^\S+==[^\\\n]+", CORE_LOCK.read_text(), flags=re.MULTILINE)
     pins.write_text("\n".join(locked))
     env = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
 
@@ -126,5 +152,10 @@ def test_the_wheel_works_where_the_repository_is_not(tmp_path, wheel):
     budget = ["--exp-epsilon", "2", "--delta", "0.5"]
     run(fresh / "slogan", "sanitize", "clicks.tsv", "-o", "release", *budget, "--time-limit", "5")
 
+    run(fresh / "slogan", "reproduce", "--table", "7", "--log", "clicks.tsv", "--quick")
+    page = (tmp_path / "reproduction" / "table-7.md").read_text()
+
+    assert "CP-SAT is missing: ortools is not installed: pip install 'slogan[bench]'." in page
+    assert "feasibility pump is missing" not in page
     assert Path(place.strip()).is_relative_to(tmp_path)
     assert json.loads(run(fresh / "slogan", "verify", "clicks.tsv", "release", "--json"))["ok"]

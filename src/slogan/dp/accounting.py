@@ -7,30 +7,19 @@ Proofs: docs/proofs/accounting.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import NamedTuple
 
-from slogan.dp import _enclosures as enclosures
-from slogan.dp._enclosures import DOWN, enclose, shortened
-from slogan.dp.curves import (
-    TINIEST,
-    gaussian_budget,
-    gaussian_delta,
-    gaussian_epsilon,
-    zcdp_budget,
-    zcdp_delta,
-    zcdp_epsilon,
-)
+from slogan.budget import Number, PrivacyBudget, exact
+from slogan.dp import intervals as enclosures
+from slogan.dp.curves import gaussian_budget, gaussian_delta, gaussian_epsilon
+from slogan.dp.intervals import DOWN, enclose, shortened
 from slogan.dp.mechanisms import Cost, Stage
 from slogan.errors import BudgetError
-from slogan.privacy import Number, PrivacyBudget, exact
-
-Curve = Callable[[Fraction, Fraction], Fraction]
 
 GRID = Fraction(1, 1 << 20)
 """Noise scales are multiples of this."""
@@ -39,27 +28,6 @@ SET_ASIDE = Fraction(1, 2)
 """The share of δ for probabilities that stages set aside; the rest is for the curve."""
 
 NOTHING = Cost()
-
-
-class _Route(NamedTuple):
-    """One sound way to read a cost: a curve's parameter, and ε to be added to the curve's."""
-
-    delta: Curve
-    epsilon: Curve
-    parameter: Fraction
-    linear: Fraction
-
-
-def _routes(cost: Cost) -> list[_Route]:
-    concentrated = cost.rho + cost.mu_squared / 2
-    everything = concentrated + cost.rho_of_epsilon
-    routes = [
-        _Route(zcdp_delta, zcdp_epsilon, concentrated, cost.epsilon),
-        _Route(zcdp_delta, zcdp_epsilon, everything, Fraction(0)),
-    ]
-    if cost.rho == 0:
-        routes.append(_Route(gaussian_delta, gaussian_epsilon, cost.mu_squared, cost.epsilon))
-    return routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +46,18 @@ class Account:
 
     def delta(self, epsilon: Number) -> Fraction:
         """δ such that the stages together are (ε, δ)-DP, rounded up; at most 1."""
-        power, cost = exact(epsilon), self.cost
-        found = min(route.delta(power - route.linear, route.parameter) for route in _routes(cost))
-        return min(Fraction(1), cost.delta + found)
+        cost = self.cost
+        curved = gaussian_delta(exact(epsilon) - cost.epsilon, cost.mu_squared)
+        return min(Fraction(1), cost.delta + curved)
 
     def epsilon(self, delta: Number) -> Fraction:
         """ε such that the stages together are (ε, δ)-DP, rounded up."""
         cost = self.cost
         left = exact(delta) - cost.delta
-        if left >= 0 and cost.mu_squared == cost.rho == 0:
-            return cost.epsilon if left < TINIEST else self._least_epsilon(left)
+        if left >= 0 and cost.mu_squared == 0:
+            return cost.epsilon
         _need_room(left, what="delta", whole=exact(delta), spent=cost.delta)
-        return self._least_epsilon(left)
-
-    def _least_epsilon(self, left: Fraction) -> Fraction:
-        routes = _routes(self.cost)
-        return min(route.epsilon(left, route.parameter) + route.linear for route in routes)
+        return cost.epsilon + gaussian_epsilon(left, cost.mu_squared)
 
     def require(self, budget: PrivacyBudget) -> None:
         """Refuse what exceeds the budget; decided in exact arithmetic."""
@@ -145,25 +109,14 @@ def spendable(budget: PrivacyBudget) -> tuple[Fraction, Fraction]:
 def gaussian_room(budget: PrivacyBudget, reserved: Cost = NOTHING) -> Fraction:
     """The largest μ², rounded down, for Gaussian stages beside what is reserved."""
     epsilon, delta = _left(budget, reserved)
-    if reserved.rho:
-        whole = 2 * (zcdp_budget(epsilon, delta) - reserved.rho)
-    else:
-        whole = gaussian_budget(epsilon, delta)
+    whole = gaussian_budget(epsilon, delta)
     left = whole - reserved.mu_squared
     _need_room(left, what="mu squared", whole=whole, spent=reserved.mu_squared)
     return left
 
 
-def zcdp_room(budget: PrivacyBudget, reserved: Cost = NOTHING) -> Fraction:
-    """The largest ρ, rounded down, for concentrated stages beside what is reserved."""
-    whole = zcdp_budget(*_left(budget, reserved))
-    spent = reserved.rho + reserved.mu_squared / 2
-    _need_room(whole - spent, what="rho", whole=whole, spent=spent)
-    return whole - spent
-
-
 def split(whole: Fraction, shares: Mapping[str, Number]) -> dict[str, Fraction]:
-    """A part of μ² or ρ for each name. The parts are exact, so they never exceed the whole."""
+    """A part of μ² for each name. The parts are exact, so they never exceed the whole."""
     parts = {name: exact(share) for name, share in shares.items()}
     if not parts or min(parts.values()) <= 0 or sum(parts.values()) > 1:
         raise BudgetError(
@@ -175,17 +128,14 @@ def split(whole: Fraction, shares: Mapping[str, Number]) -> dict[str, Fraction]:
 
 
 def variance(mu_squared: Fraction, *, norm_squared: Number, grid: Fraction = GRID) -> Fraction:
-    """The smallest multiple of the grid that is enough variance: norm²/variance ≤ μ².
-
-    For a part of ρ give μ² = 2ρ.
-    """
-    return math.ceil(_needed(mu_squared, norm_squared) / grid) * grid
-
-
-def deviation(mu_squared: Fraction, *, norm_squared: Number, grid: Fraction = GRID) -> Fraction:
-    """The smallest multiple s of the grid that is enough standard deviation: norm²/s² ≤ μ²."""
-    steps_squared = math.ceil(_needed(mu_squared, norm_squared) / grid**2)
-    return (math.isqrt(steps_squared - 1) + 1) * grid
+    """The smallest multiple of the grid that is enough variance: norm²/variance ≤ μ²."""
+    if mu_squared <= 0 or (square := exact(norm_squared)) <= 0:
+        raise BudgetError(
+            f"noise needs a positive part of the budget and a positive norm, got mu squared = "
+            f"{float(mu_squared):g} and norm squared = {norm_squared}",
+            hint="give the stage a share of the budget",
+        )
+    return math.ceil(square / mu_squared / grid) * grid
 
 
 def rounded_up(number: Fraction) -> float:
@@ -198,16 +148,6 @@ def rounded_down(number: Fraction) -> float:
     """The largest float that is at most the number."""
     near = float(number)
     return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
-
-
-def _needed(mu_squared: Fraction, norm_squared: Number) -> Fraction:
-    if mu_squared <= 0 or (square := exact(norm_squared)) <= 0:
-        raise BudgetError(
-            f"noise needs a positive part of the budget and a positive norm, got mu squared = "
-            f"{float(mu_squared):g} and norm squared = {norm_squared}",
-            hint="give the stage a share of the budget",
-        )
-    return square / mu_squared
 
 
 def _left(budget: PrivacyBudget, reserved: Cost) -> tuple[Fraction, Fraction]:
@@ -227,10 +167,5 @@ def _need_room(left: Fraction, *, what: str, whole: Fraction, spent: Fraction) -
 
 
 def _words(cost: Cost) -> dict[str, str]:
-    parts = {
-        "mu_squared": cost.mu_squared,
-        "rho": cost.rho,
-        "epsilon": cost.epsilon,
-        "delta": cost.delta,
-    }
+    parts = {"mu_squared": cost.mu_squared, "epsilon": cost.epsilon, "delta": cost.delta}
     return {name: str(part) for name, part in parts.items() if part}

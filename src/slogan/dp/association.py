@@ -12,14 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.grouping import MOST_CATEGORIES, Grouping
+from slogan.dp.grouping import INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.remote import AnyHistogram
 from slogan.dp.sums import BITS, noisy_sums, quotients, roots
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
-INDEPENDENT = "independent"
 MOST_HELD = 255
 """Of one category a user is taken to hold at most so many pairs."""
 CLEAR = 1.05

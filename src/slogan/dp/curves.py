@@ -1,6 +1,7 @@
-"""What a Gaussian or a concentrated guarantee means as (ε, δ), and back, rounded to be safe.
+"""What a Gaussian guarantee means as (ε, δ), and back, rounded to be safe.
 
-All arguments and results are exact rationals. ε and δ are rounded up, μ² and ρ down.
+μ-GDP means: as hard to tell apart as N(0, 1) and N(μ, 1). All arguments and results are exact
+rationals. ε and δ are rounded up, μ² down.
 Proofs: docs/proofs/accounting.md.
 """
 
@@ -11,18 +12,16 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
-from slogan.dp import _enclosures as enclosures
-from slogan.dp._enclosures import (
+from slogan.dp import intervals as enclosures
+from slogan.dp.intervals import (
     DOWN,
     UP,
     Enclosure,
     add,
     divide,
     enclose,
-    multiply,
     shortened,
     subtract,
 )
@@ -32,13 +31,7 @@ TINIEST = Fraction(1, 10**300)
 """No δ below this one is told apart from it."""
 
 _FAR = 40  # 1 − Φ(40) < 10^-340 < TINIEST
-_DEEP = -700  # e^-700 < TINIEST
 _BITS = 40
-_MARGIN = Fraction(1, 1 << 36)
-_ONE = Enclosure(Decimal(1), Decimal(1))
-
-
-# --- Gaussian differential privacy: as far apart as N(0, 1) and N(μ, 1) ---
 
 
 def gaussian_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
@@ -73,98 +66,6 @@ def gaussian_budget(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest μ², rounded down, with δ(ε; μ) ≤ delta."""
     _need_budget(epsilon, delta)
     return _greatest(lambda mu_squared: gaussian_delta(epsilon, mu_squared) <= delta)
-
-
-# --- Zero-concentrated differential privacy: Rényi divergence at most ρα for every α > 1 ---
-
-
-def zcdp_delta(epsilon: Fraction, rho: Fraction) -> Fraction:
-    """The infimum over α > 1 of e^((α−1)(αρ−ε)) (1−1/α)^α / (α−1), rounded up; ε of any sign.
-
-    Every α gives a valid δ: floating point chooses one, and the bound is evaluated there.
-    """
-    if epsilon < 0:
-        return _reflected(epsilon, zcdp_delta(-epsilon, rho))
-    if rho == 0:
-        return Fraction(0)
-
-    def exponent(alpha: float) -> float:
-        return (alpha - 1) * (alpha * float(rho) - float(epsilon)) + _log_factor(alpha)
-
-    alpha = enclose(_best_order(exponent))
-    more = subtract(alpha, _ONE)
-    slope = subtract(multiply(alpha, enclose(rho)), enclose(epsilon))
-    log_alpha, log_more = enclosures.log(alpha), enclosures.log(more)
-    # α log(1 − 1/α) − log(α − 1) = (α − 1) log(α − 1) − α log α
-    factor = subtract(multiply(more, log_more), multiply(alpha, log_alpha))
-    power = add(multiply(more, slope), factor).high
-    if power < _DEEP:
-        return TINIEST
-    return _probability(enclosures.exp(Enclosure(power, power)).high) if power < 0 else Fraction(1)
-
-
-def zcdp_epsilon(delta: Fraction, rho: Fraction) -> Fraction:
-    """The infimum over α > 1 of αρ + log(1−1/α) + log(1/(δα))/(α−1), rounded up; at least 0."""
-    _need_probability(delta)
-    if rho == 0:
-        return Fraction(0)
-    log_delta = _log(delta)
-
-    def epsilon(alpha: float) -> float:
-        return alpha * float(rho) + (_log_factor(alpha) - log_delta) / (alpha - 1)
-
-    alpha = _best_order(epsilon)
-    found = add(multiply(enclose(alpha), enclose(rho)), _penalty(alpha, delta))
-    answer = max(Fraction(0), shortened(found.high, UP))
-    return _nudged(answer, Fraction(1), lambda power: zcdp_delta(power, rho) <= delta)
-
-
-def zcdp_budget(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The supremum over α > 1 of (ε − log(1−1/α) − log(1/(δα))/(α−1)) / α, rounded down."""
-    _need_budget(epsilon, delta)
-    log_delta = _log(delta)
-
-    def loss(alpha: float) -> float:
-        return ((_log_factor(alpha) - log_delta) / (alpha - 1) - float(epsilon)) / alpha
-
-    alpha = _best_order(loss)
-    found = divide(subtract(enclose(epsilon), _penalty(alpha, delta)), enclose(alpha))
-    if (rho := shortened(found.low, DOWN)) <= 0:
-        raise BudgetError(
-            f"no concentrated guarantee found for epsilon = {float(epsilon):g}, delta = "
-            f"{float(delta):g}",
-            hint="raise epsilon, or use the Gaussian noise, whose curve is exact",
-        )
-    return _nudged(rho * (1 - _MARGIN), -rho, lambda rho: zcdp_delta(epsilon, rho) <= delta)
-
-
-def _log_factor(alpha: float) -> float:
-    return (alpha - 1) * math.log1p(-1 / alpha) - math.log(alpha)
-
-
-def _penalty(alpha: Fraction, delta: Fraction) -> Enclosure:
-    """log(1−1/α) + log(1/(δα))/(α−1)."""
-    first = enclosures.log(enclose(1 - 1 / alpha))
-    return subtract(first, divide(enclosures.log(enclose(delta * alpha)), enclose(alpha - 1)))
-
-
-def _nudged(start: Fraction, unit: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
-    """The start, or a little further: `zcdp_delta` may choose another α and has to agree."""
-    step = _MARGIN * unit
-    while not fits(start):
-        start, step = start + step, 2 * step
-    return start
-
-
-def _best_order(loss: Callable[[float], float]) -> Fraction:
-    """An α > 1 that nearly minimises the loss, which falls and then rises; any α is sound."""
-    found = minimize_scalar(
-        lambda t: loss(1 + math.exp(t)), bounds=(-20, 80), method="bounded", options={"xatol": 1e-9}
-    )
-    return Fraction(1 + math.exp(float(found.x)))
-
-
-# --- Shared ---
 
 
 def normal_quantile(probability: Fraction) -> Fraction:
@@ -215,10 +116,6 @@ def _bisected(fits: Callable[[Fraction], bool], *, good: Fraction, bad: Fraction
         middle = (good + bad) / 2
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
-
-
-def _log(delta: Fraction) -> float:
-    return float(enclosures.log(enclose(delta)).low)
 
 
 def _probability(bound: Decimal) -> Fraction:

@@ -1,26 +1,59 @@
-"""Which released pairs are of one kind: computed from released texts, private counts, public files.
+"""Which released pairs are of one kind: by site, by a public taxonomy, or each by itself.
 
-Nothing here sees the log.
+Computed from released texts, private counts and public files; nothing here sees the log. `Kinds` is
+what the curator asked for, decided before the log is read.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.domains import host_of, registrable
 from slogan.errors import OptionError
-from slogan.files import modest
+from slogan.storage.untrusted import modest
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 MOST_CATEGORIES = 800
 HEAD = 600
 """Without a taxonomy, the association of so many pairs is looked at."""
 _LEAST_RANK = 8
 _LARGEST_TAXONOMY = 256 * 1024 * 1024
+
+
+def host_of(url: str) -> str:
+    """The host of a url, in lower case: no scheme, user, port, path or trailing dot."""
+    rest = url.strip().lower().partition("://")
+    place = rest[2] if rest[1] else rest[0]
+    for end in "/?#":
+        place = place.partition(end)[0]
+    return place.rpartition("@")[2].partition(":")[0].strip(".")
+
+
+def registrable(host: str) -> str:
+    """The registrable domain of a host: one label and its public suffix; other hosts as they are.
+
+    Only the ICANN section of the Public Suffix List counts, in the copy that its package brings:
+    customers of one hosting firm (github.io) are one domain.
+    """
+    if host.rpartition(".")[2].isdigit():  # an address
+        return host
+    return _public_suffixes().privatesuffix(host) or host
+
+
+@cache
+def _public_suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 - reads 340 kB, for one stage
+
+    return PublicSuffixList(only_icann=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +134,63 @@ def _labelled(name: str, labels: list[str], counts: Floats) -> Grouping:
     number = {label: n for n, label in enumerate(heaviest)}
     category = np.array([number.get(label, -1) for label in labels], dtype=np.int64)
     return Grouping(name=name, category=category, categories=len(heaviest))
+
+
+INDEPENDENT = "independent"
+NAMES = ("domains", "spectral", "taxonomy", INDEPENDENT)
+DEFAULT = "domains"
+
+Urls = Callable[[Ints], list[str]]
+"""The urls of released pairs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kinds:
+    """Which pairs are of one kind: by a public taxonomy, by their domains, or each its own."""
+
+    name: str
+    taxonomy: dict[str, str]
+    checksum: str | None
+
+    @classmethod
+    def asked(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
+        """What these options mean together."""
+        chosen = name or (DEFAULT if taxonomy is None else "taxonomy")
+        if chosen not in NAMES:
+            raise OptionError(
+                f"there is no association {chosen[:40]!r}", hint=f"one of: {', '.join(NAMES)}"
+            )
+        if (chosen == "taxonomy") != (taxonomy is not None):
+            raise OptionError(
+                "a taxonomy and its file go together",
+                hint="give --taxonomy FILE, and --association taxonomy or none",
+            )
+        if taxonomy is None:
+            return cls(name=chosen, taxonomy={}, checksum=None)
+        found, digest = read_taxonomy(Path(taxonomy))
+        return cls(name=chosen, taxonomy=found, checksum=digest)
+
+    @property
+    def looks(self) -> bool:
+        """Whether the association of the log is looked at."""
+        return self.name != INDEPENDENT
+
+    def grouping(self, urls: Urls) -> Callable[[Ints, Floats], Grouping] | None:
+        """How released pairs are grouped, once there are any."""
+        if not self.looks:
+            return None
+
+        def group(pairs: Ints, counts: Floats) -> Grouping:
+            if self.name == "spectral":
+                return by_pair(counts)
+            texts = urls(pairs)
+            if self.name == "domains":
+                return by_domain(texts, counts)
+            return by_taxonomy(texts, counts, self.taxonomy)
+
+        return group
+
+    def parameters(self) -> dict[str, str | int | float | None]:
+        """For the manifest."""
+        told: dict[str, str | int | float | None] = {"association": self.name}
+        return told if self.checksum is None else {**told, "taxonomy_sha256": self.checksum}

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
-from slogan.dp import _enclosures as enclosures
-from slogan.dp._enclosures import UP, enclose, shortened
+from slogan.budget import Number, exact
+from slogan.dp import intervals as enclosures
+from slogan.dp.intervals import UP, enclose, shortened
 from slogan.errors import BudgetError
-from slogan.privacy import Number, exact
 
 _NONE = Fraction(0)
 
@@ -20,16 +20,12 @@ class Cost:
 
     Args:
         mu_squared: μ² of the Gaussian stages.
-        rho: ρ of the stages that are concentrated but not Gaussian.
         epsilon: ε of the other stages.
-        rho_of_epsilon: what those stages cost in ρ, if that way of counting is chosen: Σ ε²/2.
         delta: the probabilities that stages set aside.
     """
 
     mu_squared: Fraction = _NONE
-    rho: Fraction = _NONE
     epsilon: Fraction = _NONE
-    rho_of_epsilon: Fraction = _NONE
     delta: Fraction = _NONE
 
     def __post_init__(self) -> None:
@@ -43,9 +39,7 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(
             mu_squared=self.mu_squared + other.mu_squared,
-            rho=self.rho + other.rho,
             epsilon=self.epsilon + other.epsilon,
-            rho_of_epsilon=self.rho_of_epsilon + other.rho_of_epsilon,
             delta=self.delta + other.delta,
         )
 
@@ -84,12 +78,12 @@ class Stage(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _NoisySums(Stage):
-    """Sums over users plus noise.
+class Gaussian(Stage):
+    """Sums over users, plus normal noise; or anything computed from that, such as its floor.
 
     Args:
         norm_squared: the square of the largest L2 norm that one user adds to the sums.
-        variance: of the noise of each coordinate, or its parameter σ², in the unit of the sums.
+        variance: of the noise of each coordinate, in the unit of the sums.
         slack: the largest probability that the stage departs from this description.
     """
 
@@ -98,22 +92,13 @@ class _NoisySums(Stage):
     slack: Number = 0
 
     @property
-    def _squared_shift(self) -> Fraction:
+    def cost(self) -> Cost:
         if (variance := exact(self.variance)) <= 0:
             raise BudgetError(
                 f"stage {self.name!r} needs noise, got variance {self.variance}",
                 hint="without noise nothing is private",
             )
-        return exact(self.norm_squared) / variance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian(_NoisySums):
-    """Sums over users, plus normal noise; or anything computed from that, such as its floor."""
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(mu_squared=self._squared_shift, delta=_slack(self.slack))
+        return Cost(mu_squared=exact(self.norm_squared) / variance, delta=_slack(self.slack))
 
     @property
     def mechanism(self) -> str:
@@ -125,23 +110,6 @@ class Gaussian(_NoisySums):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussian(_NoisySums):
-    """Sums over users on a grid, plus discrete Gaussian noise on that grid."""
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(rho=self._squared_shift / 2, delta=_slack(self.slack))
-
-    @property
-    def mechanism(self) -> str:
-        return "discrete_gaussian"
-
-    @property
-    def theorem(self) -> str:
-        return "concentrated composition (Theorem S)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Approximate(Stage):
     """Any mechanism that is (ε, δ)-DP by itself; with δ = 0, pure."""
 
@@ -150,8 +118,7 @@ class Approximate(Stage):
 
     @property
     def cost(self) -> Cost:
-        epsilon = exact(self.epsilon)
-        return Cost(epsilon=epsilon, rho_of_epsilon=epsilon**2 / 2, delta=_slack(self.delta))
+        return Cost(epsilon=exact(self.epsilon), delta=_slack(self.delta))
 
     @property
     def mechanism(self) -> str:
@@ -159,7 +126,7 @@ class Approximate(Stage):
 
     @property
     def theorem(self) -> str:
-        return "basic or concentrated composition"
+        return "basic composition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +141,7 @@ class CappedSampling(Stage):
         rest = enclosures.exp(enclose(-cap)).low
         # 1 − e^−B ≤ B and ≤ 1: of three upper bounds the smallest.
         shown = min(cap, Fraction(1), shortened(UP.subtract(1, rest), UP))
-        return Cost(epsilon=cap, rho_of_epsilon=cap**2 / 2, delta=shown)
+        return Cost(epsilon=cap, delta=shown)
 
     @property
     def mechanism(self) -> str:

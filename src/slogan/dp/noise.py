@@ -1,4 +1,4 @@
-"""Noise on integers: Gaussian rounded down, discrete Gaussian, discrete Laplace, Poisson; exact."""
+"""Exact noise on integers: Gaussian rounded down, discrete Laplace, Poisson."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from functools import lru_cache, partial
 import numpy as np
 
 from slogan.arrays import Flags, Ints
-from slogan.dp.decay import STEEPEST_LINEAR, STEEPEST_SQUARE, Decay
-from slogan.dp.inversion import Inversion
-from slogan.dp.poisson import poisson_window
-from slogan.dp.strips import Strips, until_kept
+from slogan.dp.exact_sampling import (
+    STEEPEST_LINEAR,
+    STEEPEST_SQUARE,
+    Decay,
+    Inversion,
+    Strips,
+    Window,
+    until_kept,
+)
+from slogan.dp.intervals import quotient_up
 from slogan.errors import NoiseError
 from slogan.randomness import Randomness
 
 Rational = int | Fraction
-
 _LARGEST_SCALE = 2**48
 _LARGEST_RATE = 10**8
+_GUARD = 64
+_LEFT_OUT = 48
 
 
 def floored_gaussian(
@@ -31,7 +38,7 @@ def floored_gaussian(
     """
     square = _positive(variance, "variance") / _positive(grid, "grid") ** 2
     _within_reach(square, _LARGEST_SCALE**2, "variance / grid²")
-    strips = _gaussian(square, lattice=False)
+    strips = _gaussian(square)
 
     def trial(k: int) -> tuple[Ints, Flags]:
         tried = strips.trial(k, rng)
@@ -41,21 +48,19 @@ def floored_gaussian(
     return until_kept(n, trial)
 
 
-def discrete_gaussian(n: int, rng: Randomness, *, variance: Rational) -> Ints:
-    """Draw n independent integers k with probability ∝ e^(−k² / (2·variance)).
-
-    `variance` is the parameter σ² of that formula; the variance itself is a little less.
-    """
-    square = _positive(variance, "variance")
-    _within_reach(square, _LARGEST_SCALE**2, "variance")
-    return _on_lattice(n, rng, _gaussian(square, lattice=True))
-
-
 def discrete_laplace(n: int, rng: Randomness, *, scale: Rational) -> Ints:
     """Draw n independent integers k with probability ∝ e^(−|k| / scale)."""
     width = _positive(scale, "scale")
     _within_reach(width, _LARGEST_SCALE, "scale")
-    return _on_lattice(n, rng, _laplace(width))
+    strips = _laplace(width)
+
+    def trial(k: int) -> tuple[Ints, Flags]:
+        tried = strips.trial(k, rng)
+        # 0 has two signs and would be drawn twice as often: −0 is tried again.
+        twice = tried.negative & (tried.magnitude == 0)
+        return np.where(tried.negative, -tried.magnitude, tried.magnitude), tried.kept & ~twice
+
+    return until_kept(n, trial)
 
 
 def poisson(n: int, rng: Randomness, *, rate: Rational) -> Ints:
@@ -69,23 +74,12 @@ def poisson(n: int, rng: Randomness, *, rate: Rational) -> Ints:
     return _poisson(mean).draw(rng.words(n), rng)
 
 
-def _on_lattice(n: int, rng: Randomness, strips: Strips) -> Ints:
-    def trial(k: int) -> tuple[Ints, Flags]:
-        tried = strips.trial(k, rng)
-        # 0 has two signs and would be drawn twice as often: −0 is tried again.
-        twice = tried.negative & (tried.magnitude == 0)
-        return np.where(tried.negative, -tried.magnitude, tried.magnitude), tried.kept & ~twice
-
-    return until_kept(n, trial)
-
-
 @lru_cache(maxsize=64)
-def _gaussian(variance: Fraction, *, lattice: bool) -> Strips:
+def _gaussian(variance: Fraction) -> Strips:
     # the widest strips with square = 4^shift / (2·variance) ≤ STEEPEST_SQUARE
     shift = _log2(2 * variance * STEEPEST_SQUARE) // 2
-    shift = max(shift, 0) if lattice else shift
     decay = Decay(square=Fraction(4) ** shift / (2 * variance))
-    return Strips(decay=decay, shift=shift, lattice=lattice)
+    return Strips(decay=decay, shift=shift, lattice=False)
 
 
 @lru_cache(maxsize=64)
@@ -99,6 +93,42 @@ def _poisson(rate: Fraction) -> Inversion:
     return Inversion(partial(poisson_window, rate))
 
 
+def poisson_window(rate: Fraction, bits: int) -> Window:
+    """The masses rate^k / k!, divided by the one of the mode ⌊rate⌋.
+
+    The mass of k + 1 is that of k times rate/(k + 1), at most 1 above the mode, and the mass of
+    k − 1 is that of k times k/rate, at most 1 below it. Both ratios shrink on the way out, so what
+    lies past the window is at most a geometric series. No exponential is needed.
+    """
+    mode = int(rate)
+    peak = 1 << (bits + _GUARD)
+    low, high = [peak], [peak]
+    last = mode
+    while high[-1] >> _LEFT_OUT:
+        last += 1
+        _append(low, high, rate / last)
+    after = _rest(high[-1], rate / (last + 1))
+    first = mode
+    # masses below the mode, from the mode downwards
+    low_below, high_below = [peak], [peak]
+    while first > 0 and high_below[-1] >> _LEFT_OUT:
+        _append(low_below, high_below, first / rate)
+        first -= 1
+    before = _rest(high_below[-1], first / rate) if first else 0
+    low, high = low_below[:0:-1] + low, high_below[:0:-1] + high
+    return Window(first=first, low=low, high=high, before=before, after=after)
+
+
+def _append(low: list[int], high: list[int], ratio: Fraction) -> None:
+    low.append(low[-1] * ratio.numerator // ratio.denominator)
+    high.append(quotient_up(high[-1] * ratio.numerator, ratio.denominator))
+
+
+def _rest(mass: int, ratio: Fraction) -> int:
+    """The sum mass · (ratio + ratio² + …), rounded up."""
+    return quotient_up(mass * ratio.numerator, ratio.denominator - ratio.numerator)
+
+
 def _log2(number: Fraction) -> int:
     """The largest s with 2^s ≤ number."""
     s = number.numerator.bit_length() - number.denominator.bit_length()
@@ -110,7 +140,7 @@ def _positive(number: Rational, name: str) -> Fraction:
     if not isinstance(number, int | Fraction):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise NoiseError(
             f"the {name} of noise must be an int or a Fraction, got {type(number).__name__}",
-            hint="write Fraction(1, 10) or slogan.privacy.exact('0.1')",
+            hint="write Fraction(1, 10) or slogan.budget.exact('0.1')",
         )
     if number <= 0:
         raise NoiseError(

@@ -1,27 +1,43 @@
-"""What Theorem S measures about a log, under one budget: all that a synthetic log is made of."""
+"""What Theorem S measures about a log, under one budget: all that a synthetic log is made of.
+
+`weight_needed`, `heaviest` and `too_few` tell the curator how many users a release takes; what they
+say depends on the log and is not for release.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from slogan.arrays import Floats, Ints
+from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import Account, gaussian_room, spendable, split
-from slogan.dp.association import INDEPENDENT, Association, noisy_association
-from slogan.dp.counts import MOST_CLICKS as COUNTS_MOST
-from slogan.dp.counts import NORM, noisy_counts
-from slogan.dp.coverage import MOST_CLICKS as COVERAGE_MOST
-from slogan.dp.coverage import Coverage, noisy_coverage
-from slogan.dp.grouping import HEAD, MOST_CATEGORIES, Grouping
+from slogan.dp.association import Association, noisy_association
+from slogan.dp.curves import normal_quantile
+from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost
 from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
-from slogan.dp.sizes import LARGEST, Sizes, noisy_sizes
-from slogan.dp.sums import NoisySums
-from slogan.privacy import PrivacyBudget
+from slogan.dp.sums import (
+    LARGEST,
+    NORM,
+    Coverage,
+    NoisySums,
+    Sizes,
+    noisy_counts,
+    noisy_coverage,
+    noisy_sizes,
+)
+from slogan.dp.sums import MOST_CLICKS as COUNTS_MOST
+from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
+from slogan.errors import TooFewUsersError
+from slogan.histogram import PairHistogram
+from slogan.progress import Steps
 from slogan.randomness import Randomness
-from slogan.stages import Stages
 
 SHARES = {
     "selection": Fraction("0.50"),
@@ -31,8 +47,12 @@ SHARES = {
     "coverage": Fraction("0.02"),
 }
 """Which part of μ² each stage may spend: public constants."""
+
 SELECTION_DELTA = Fraction(1, 2)
 """Which part of δ is set aside for the release of a pair that one user alone holds."""
+
+SPOKEN_FOR = 100
+"""A user speaks for at most so many pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +95,7 @@ def constants(spending: Spending) -> dict[str, str | int | float | None]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Statistics:
     """Everything measured about a log. All of it is private; all that follows is computed from it.
 
@@ -108,7 +128,7 @@ def measure(
     group: Callable[[Ints, Floats], Grouping] | None,
     *,
     rng: Randomness,
-    stages: Stages,
+    steps: Steps,
 ) -> Statistics:
     """Look at the log once for each stage, on the released pairs.
 
@@ -118,19 +138,19 @@ def measure(
         spending: What each stage may spend.
         group: Which released pairs are of one kind, by the pairs and their private counts.
         rng: Where the noise comes from.
-        stages: Told what is measured.
+        steps: Shows what is measured.
     """
     pairs, parts = selected.pairs, spending.parts
-    with stages.stage("counts"):
+    with steps.step("counts"):
         counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
-    with stages.stage("sizes"):
+    with steps.step("sizes"):
         sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
-    with stages.stage("coverage"):
+    with steps.step("coverage"):
         coverage = noisy_coverage(hist, pairs, mu_squared=parts["coverage"], rng=rng)
     association = None
     grouping = group(pairs, counts.values) if group else None
     if grouping is not None and grouping.categories:
-        with stages.stage("association"):
+        with steps.step("association"):
             association = noisy_association(
                 hist, pairs, grouping, mu_squared=parts["association"], rng=rng
             )
@@ -144,3 +164,30 @@ def measure(
         association=association,
         account=Account((*selected.stages, *measured, *last)),
     )
+
+
+def weight_needed(budget: SelectionBudget) -> float:
+    """About the weight above which a pair is released: 1 + z/μ, by the budget alone.
+
+    A user who holds n pairs adds 1/√n to the weight of each.
+    """
+    quantile = normal_quantile(budget.delta)
+    return 1 + float(quantile) / math.sqrt(budget.mu_squared)
+
+
+def heaviest(hist: AnyHistogram) -> float:
+    """The largest weight of a pair of the log. Not private: to be told to the curator alone."""
+    if not isinstance(hist, PairHistogram):
+        return hist.heaviest(SPOKEN_FOR)
+    held = np.minimum(np.bincount(hist.user, minlength=hist.users), SPOKEN_FOR)
+    each = 1 / np.sqrt(np.maximum(held, 1))
+    return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))
+
+
+def too_few(
+    hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
+) -> TooFewUsersError:
+    """Why nothing came through, and what it cost to find out."""
+    needed = weight_needed(budget)
+    share = heaviest(hist) / needed
+    return TooFewUsersError(users=users, share=share, needed=needed, cost=spent.cost)

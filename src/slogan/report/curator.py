@@ -1,19 +1,98 @@
-"""CuratorPage: the report for those who may see the log, with figures computed from it."""
+"""CuratorPage: the report for those who may see the log, and the figures a release gives it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from slogan.report.charts.bars import budget_chart, diff_ratio_chart
-from slogan.report.charts.frequency import frequency_chart
-from slogan.report.charts.supports import support_chart
-from slogan.report.charts.svg import Chart
-from slogan.report.headlines import HEADLINES
-from slogan.report.kinds import CAPPED, LAPLACE, SYNTHETIC
-from slogan.report.page import Fact, Page
+import numpy as np
 
-_REASONS = {
+from slogan.arrays import Floats, Ints
+from slogan.manifest.certificate import (
+    Certificate,
+    Fate,
+    Figures,
+    PlannedCertificate,
+    PrivateRowsCertificate,
+    SyntheticCertificate,
+)
+from slogan.manifest.manifest import Manifest
+from slogan.measures import Row, SideBySide, triplets
+from slogan.report.charts import budget_chart, diff_ratio_chart, frequency_chart, support_chart
+from slogan.report.html import render
+from slogan.report.public import Fact, Page
+from slogan.report.svg import Chart
+
+_CURVE = 60
+_POINTS = 300
+
+
+def figures(before: Ints, after: Ints, *, coverage: float = 1.0) -> Figures:
+    """Draw c_ij and x_ij side by side; a coverage κ makes supports those of the whole log."""
+    top = np.argsort(-before, kind="stable")[:_POINTS]
+    top = top[before[top] > 0]
+    share_before = before[top] / max(1, int(before.sum()))
+    share_after = after[top] / max(1, int(after.sum())) * coverage
+    return Figures(
+        frequency_before=_curve(before),
+        frequency_after=_curve(after),
+        supports=list(zip(share_before.tolist(), share_after.tolist(), strict=True)),
+    )
+
+
+def _curve(clicks: Ints) -> list[tuple[int, int]]:
+    falling = -np.sort(-clicks[clicks > 0])
+    if not len(falling):
+        return []
+    ranks = np.unique(np.geomspace(1, len(falling), _CURVE).round().astype(np.int64))
+    return list(zip(ranks.tolist(), falling[ranks - 1].tolist(), strict=True))
+
+
+def budget_use(charge: Floats, limit: float) -> list[int]:
+    """Users who were charged nothing, up to a tenth of the limit, up to two tenths, and so on."""
+    tenth = np.ceil(charge / limit * 10 - 1e-9).astype(np.int64)
+    return np.bincount(np.clip(tenth, 0, 10), minlength=11).tolist()
+
+
+def clicks_by_selection(before: Ints, after: Ints) -> dict[str, int]:
+    """How many of the log's clicks lie on pairs that are released, and how many do not."""
+    released = int(before[after > 0].sum())
+    return {"not_selected": int(before.sum()) - released, "represented": released}
+
+
+def clicks_by_draw(before: Ints, after: Ints, selected: Ints) -> dict[str, int]:
+    """How many of the log's clicks could not be drawn, were not drawn, and were.
+
+    Args:
+        before: Clicks of every pair.
+        after: Their released clicks.
+        selected: The pairs that could be drawn.
+    """
+    possible, kept = int(before[selected].sum()), int(np.minimum(before, after).sum())
+    return {
+        "not_selected": int(before.sum()) - possible,
+        "not_drawn": possible - kept,
+        "kept": kept,
+    }
+
+
+def clicks_by_fate(before: Ints, after: Ints, upper: Ints) -> dict[str, int]:
+    """Where the clicks of pairs that may be released went, by reason.
+
+    Args:
+        before: Clicks of shared pairs.
+        after: Their released clicks.
+        upper: The most clicks of each that any output can release.
+    """
+    released = after > 0
+    return {
+        "too_dear": int(before[(upper == 0) & ~released].sum()),
+        "not_chosen": int(before[(upper > 0) & ~released].sum()),
+        "thinned": int(np.maximum(before - after, 0)[released].sum()),
+        "kept": int(np.minimum(before, after)[released].sum()),
+    }
+
+
+_REASONS: dict[Fate, str] = {
     "unique_pairs": "On pairs that only one user clicked, which are never released",
     "removed_users": "Of users who were removed, or on pairs that only one of the others clicked",
     "too_dear": "On pairs of which one user holds so much that not one click fits the budget",
@@ -24,7 +103,7 @@ _REASONS = {
     "not_selected": "On pairs that are not released: too few users hold them for the noise",
     "represented": "On released pairs",
 }
-_REASONS_WITH_NOISE = {
+_REASONS_WITH_NOISE: dict[Fate, str] = {
     **_REASONS,
     "not_chosen": "On pairs that fit the budget alone, but not beside the others and with noise",
     "thinned": "On released pairs, beyond the clicks that fit the budget or that the noise left",
@@ -32,7 +111,7 @@ _REASONS_WITH_NOISE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class Lost:
     """What became of some of the log's clicks."""
 
     reason: str
@@ -41,67 +120,47 @@ class Fate:
     percent: float
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One measure: the release, the random sample, and which of them is better."""
-
-    name: str
-    release: str
-    sample: str
-    release_is_better: bool
-    sample_is_better: bool
-
-
 @dataclass(frozen=True)
 class CuratorPage(Page):
     """The curator's report."""
 
-    certificate: dict[str, Any]
-    evaluation: dict[str, Any] | None = None
+    certificate: Certificate
+    evaluation: SideBySide | None = None
 
     @property
     def verdict(self) -> str:
         """What came out, and how good it is, in one line."""
-        c, kind = self.certificate, self.kind
-        share = c["clicks_out"] / max(1, c["clicks_in"])
-        told = (
-            f"{c['clicks_out']:,} clicks are released, {share:.2%} of the log's {c['clicks_in']:,}."
-        )
-        if kind is SYNTHETIC:
-            return f"{told} No row belongs to a real user."
-        shown = (
-            f"A row of about {c['exposed_users_expected']:,.0f} of {c['users']:,} real users is "
-            "expected to be shown."
-        )
-        if kind is CAPPED:
-            return f"{told} {shown}"
-        if kind is LAPLACE:
-            told = f"{told} The noise on the counts is a heuristic without an end-to-end proof."
-        rest = " without the removed users" if kind is LAPLACE else ""
-        gap = f"The proven gap to the best for this objective{rest} is {c['gap']:.1%}."
-        return f"{told} {gap} {shown}"
+        c = self.certificate
+        share = c.clicks_out / max(1, c.clicks_in)
+        size = f"{c.clicks_out:,} clicks are released, {share:.2%} of the log's {c.clicks_in:,}."
+        match c:
+            case PlannedCertificate():
+                return f"{size} {_gap(c)} {_shown(c)}"
+            case PrivateRowsCertificate():
+                return f"{size} {_shown(c)}"
+            case _:
+                return f"{size} No row belongs to a real user."
 
     @property
     def exposure(self) -> list[str]:
         """Whom the release shows."""
-        c, kind = self.certificate, self.kind
-        if kind is SYNTHETIC:
-            return []
-        shown = f"A row of {c['exposed_users_expected']:,.1f} of {c['users']:,} users is expected"
-        if kind is CAPPED:
+        c = self.certificate
+        if isinstance(c, PrivateRowsCertificate):
             return [
-                f"{shown} to be shown; with this cap it is never more than "
-                f"{c['exposed_users_at_most']:,.1f}.",
-                f"No user is expected to show more than {c['budget_per_user']:.6g} clicks.",
+                f"{_expected(c)} to be shown; with this cap it is never more than "
+                f"{c.exposed_users_at_most:,.1f}.",
+                f"No user is expected to show more than {c.budget_per_user:.6g} clicks.",
             ]
+        if not isinstance(c, PlannedCertificate):
+            return []
         lines = [
-            f"{shown} to be shown. Each user may be charged at most {c['budget_per_user']:.6g}; "
-            f"{c['users_unconstrained']:,} users have no shared pair, so nothing of theirs can be "
-            "shown."
+            f"{_expected(c)} to be shown. Each user may be charged at most "
+            f"{c.budget_per_user:.6g}; {c.users_unconstrained:,} users have no shared pair, so "
+            "nothing of theirs can be shown."
         ]
-        if kind is LAPLACE:
+        if c.counts == "laplace":
             lines.append(
-                f"Users removed beforehand because they sway some count: {c['users_removed']:,}. "
+                f"Users removed beforehand because they sway some count: {c.users_removed:,}. "
                 "None of them is shown."
             )
         return lines
@@ -110,38 +169,39 @@ class CuratorPage(Page):
     def flow(self) -> list[Fact]:
         """Clicks, pairs and users, in and out."""
         c = self.certificate
-        besides: dict[str, str] = dict.fromkeys(("clicks", "pairs", "users"), "")
-        if shared := c.get("shared"):
-            besides = {key: f" and {shared[key]:,} on shared pairs" for key in besides}
-        elif self.kind is CAPPED:
-            besides["clicks"] = f"; on average at most {c['size_bound']:,.1f}"
-            besides["pairs"] = f" and {c['pairs_selected']:,} that could be drawn"
-        sizes = (("clicks", "clicks_in"), ("pairs", "pairs"), ("users", "users"))
+        clicks = pairs = users = ""
+        if isinstance(c, PlannedCertificate):
+            clicks = f" and {c.shared.clicks:,} on shared pairs"
+            pairs = f" and {c.shared.pairs:,} on shared pairs"
+            users = f" and {c.shared.users:,} on shared pairs"
+        elif isinstance(c, PrivateRowsCertificate):
+            clicks = f"; on average at most {c.size_bound:,.1f}"
+            pairs = f" and {c.pairs_selected:,} that could be drawn"
         return [
-            Fact(
-                key.capitalize(),
-                f"{c[f'{key}_out']:,}",
-                f"released, of {c[whole]:,} in the log{besides[key]}",
+            Fact(name, f"{out:,}", f"released, of {whole:,} in the log{besides}")
+            for name, out, whole, besides in (
+                ("Clicks", c.clicks_out, c.clicks_in, clicks),
+                ("Pairs", c.pairs_out, c.pairs, pairs),
+                ("Users", c.users_out, c.users, users),
             )
-            for key, whole in sizes
         ]
 
     @property
-    def lost(self) -> list[Fate]:
+    def lost(self) -> list[Lost]:
         """Where the clicks went, by reason."""
-        found: dict[str, int] = self.certificate.get("clicks_by_fate", {})
-        whole = max(1, sum(found.values()))
-        reasons = _REASONS_WITH_NOISE if self.kind is LAPLACE else _REASONS
+        c = self.certificate
+        whole = max(1, sum(c.clicks_by_fate.values()))
+        reasons = _REASONS_WITH_NOISE if _is_noisy(c) else _REASONS
         return [
-            Fate(reasons[why], f"{n:,}", f"{n / whole:.2%}", 100 * n / whole)
-            for why, n in found.items()
+            Lost(reasons[fate], f"{n:,}", f"{n / whole:.2%}", 100 * n / whole)
+            for fate, n in c.clicks_by_fate.items()
         ]
 
     @property
     def beyond(self) -> str:
         """How often pairs were drawn beyond their clicks; synthetic clicks are not drawn."""
-        found = self.certificate.get("clicks_by_fate", {})
-        more = self.certificate["clicks_out"] - found["kept"] if "kept" in found else 0
+        c = self.certificate
+        more = c.clicks_out - c.clicks_by_fate.get("kept", c.clicks_out)
         if not more:
             return ""
         are = "click is" if more == 1 else "clicks are"
@@ -151,110 +211,130 @@ class CuratorPage(Page):
     def left_out(self) -> list[str]:
         """Rows that were not counted at all."""
         c = self.certificate
-        lines = [f"{n:,} rows that could not be read: {why}" for why, n in c["bad_rows"].items()]
-        if c["rows_without_click"]:
-            lines.insert(0, f"{c['rows_without_click']:,} rows without a click")
+        lines = [f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items()]
+        if c.rows_without_click:
+            lines.insert(0, f"{c.rows_without_click:,} rows without a click")
         return lines
 
     @property
     def utility(self) -> list[Fact]:
         """The objective, what is proven of it, and the limit that no output passes."""
-        if self.kind is SYNTHETIC:
-            return self._utility_of_synthesis()
-        if self.kind is CAPPED:
-            return self._utility_of_draws()
-        c, noisy = self.certificate, self.kind is LAPLACE
-        among = "no output without the removed users" if noisy else "no output under this budget"
-        return [
-            Fact(
-                c["objective"].replace("_", " ").capitalize(),
-                f"{c['value']:,.6g}",
-                f"{c['status']}, by the solver {c['solver']}{', with noise' if noisy else ''}",
-            ),
-            Fact("Proven bound", f"{c['bound']:,.6g}", f"{among} is better"),
-            Fact(
-                "Gap",
-                f"{c['gap']:.2%}",
-                "between the two: what noise and rounding cost, at most"
-                if noisy
-                else "between the two: what is left to find, at most",
-            ),
-            Fact("Limit m·b", f"{c['size_bound']:,.0f}", f"clicks: {among} is larger"),
-        ]
-
-    def _utility_of_draws(self) -> list[Fact]:
-        c = self.certificate
-        return [
-            Fact(
-                "Objective",
-                c["objective"].replace("_", " "),
-                "served on noisy counts; rows are then drawn, so nothing is proven of its value",
-            ),
-            Fact(
-                "Pairs selected",
-                f"{c['pairs_selected']:,}",
-                "could be drawn: enough users hold them for the noise",
-            ),
-            Fact("Limit m·B", f"{c['size_bound']:,.1f}", "clicks: no output is larger on average"),
-        ]
-
-    def _utility_of_synthesis(self) -> list[Fact]:
-        c = self.certificate
-        return [
-            Fact(
-                "Coverage κ", f"{c['coverage']:.2%}", "of all clicks fall on released pairs: noisy"
-            ),
-            Fact(
-                "Association", c["association"], "how synthetic users come to hold pairs together"
-            ),
-            Fact(
-                "Weight needed",
-                f"{c['weight_needed']:.3g}",
-                "for a pair to be released; a user with n pairs adds 1/√n to each",
-            ),
-        ]
+        match self.certificate:
+            case PlannedCertificate() as planned:
+                return _utility_of_plan(planned)
+            case PrivateRowsCertificate() as drawn:
+                return _utility_of_draws(drawn)
+            case SyntheticCertificate() as synthetic:
+                return _utility_of_synthesis(synthetic)
+            case _:
+                return []
 
     @property
     def charts(self) -> list[Chart]:
         """What can be drawn from what is known."""
-        figures: dict[str, Any] | None = self.certificate.get("figures")
-        drawn: list[Chart] = []
-        if figures:
-            drawn.append(frequency_chart(figures["frequency_before"], figures["frequency_after"]))
-            drawn.append(support_chart(figures["supports"]))
-        if use := self.certificate.get("budget_use"):
-            drawn.append(budget_chart(use))
-        if self.evaluation and (ratios := self.evaluation["diff_ratio_histogram"]):
-            drawn.append(
-                diff_ratio_chart(ratios, self.evaluation["yardstick"]["diff_ratio_histogram"])
-            )
-        return drawn
+        c, charts = self.certificate, list[Chart]()
+        if c.figures:
+            charts.append(frequency_chart(c.figures.frequency_before, c.figures.frequency_after))
+            charts.append(support_chart(c.figures.supports))
+        if isinstance(c, PlannedCertificate):
+            charts.append(budget_chart(c.budget_use))
+        if self.evaluation and (ratios := self.evaluation.release[triplets.MEASURE]):
+            charts.append(diff_ratio_chart(ratios, self.evaluation.yardstick[triplets.MEASURE]))
+        return charts
 
     @property
     def denominator(self) -> str:
         """What |D| counts in the measures."""
-        if self.kind is SYNTHETIC:
+        if isinstance(self.certificate, SyntheticCertificate):
             return "|D| counts all clicks of the log."
         return "As in the paper, |D| counts clicks on pairs that two users or more clicked."
 
     @property
-    def compared(self) -> list[Compared]:
+    def compared(self) -> list[Row]:
         """The measures beside those of a random sample of the same size."""
-        if (found := self.evaluation) is None:
-            return []
-        beside = found["yardstick"]
-        return [
-            Compared(
-                line.name,
-                line.told(found),
-                line.told(beside),
-                line.favours(found, beside),
-                line.favours(beside, found),
-            )
-            for line in HEADLINES
-        ]
+        return [] if self.evaluation is None else self.evaluation.headlines()
 
     @property
     def seconds(self) -> list[tuple[str, str]]:
         """Time by stage."""
-        return [(name, f"{spent:,.2f} s") for name, spent in self.certificate["seconds"].items()]
+        return [(name, f"{spent:,.2f} s") for name, spent in self.certificate.seconds.items()]
+
+
+def _is_noisy(certificate: Certificate) -> bool:
+    return isinstance(certificate, PlannedCertificate) and certificate.counts == "laplace"
+
+
+def _gap(c: PlannedCertificate) -> str:
+    if c.counts == "laplace":
+        return (
+            "The noise on the counts is a heuristic without an end-to-end proof. The proven gap to "
+            f"the best for this objective without the removed users is {c.gap:.1%}."
+        )
+    return f"The proven gap to the best for this objective is {c.gap:.1%}."
+
+
+def _shown(c: PlannedCertificate | PrivateRowsCertificate) -> str:
+    return (
+        f"A row of about {c.exposed_users_expected:,.0f} of {c.users:,} real users is expected to "
+        "be shown."
+    )
+
+
+def _expected(c: PlannedCertificate | PrivateRowsCertificate) -> str:
+    return f"A row of {c.exposed_users_expected:,.1f} of {c.users:,} users is expected"
+
+
+def _utility_of_plan(c: PlannedCertificate) -> list[Fact]:
+    noisy = _is_noisy(c)
+    among = "no output without the removed users" if noisy else "no output under this budget"
+    return [
+        Fact(
+            c.objective.replace("_", " ").capitalize(),
+            f"{c.value:,.6g}",
+            f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}",
+        ),
+        Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
+        Fact(
+            "Gap",
+            f"{c.gap:.2%}",
+            "between the two: what noise and rounding cost, at most"
+            if noisy
+            else "between the two: what is left to find, at most",
+        ),
+        Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
+    ]
+
+
+def _utility_of_draws(c: PrivateRowsCertificate) -> list[Fact]:
+    return [
+        Fact(
+            "Objective",
+            c.objective.replace("_", " "),
+            "served on noisy counts; rows are then drawn, so nothing is proven of its value",
+        ),
+        Fact(
+            "Pairs selected",
+            f"{c.pairs_selected:,}",
+            "could be drawn: enough users hold them for the noise",
+        ),
+        Fact("Limit m·B", f"{c.size_bound:,.1f}", "clicks: no output is larger on average"),
+    ]
+
+
+def _utility_of_synthesis(c: SyntheticCertificate) -> list[Fact]:
+    return [
+        Fact("Coverage κ", f"{c.coverage:.2%}", "of all clicks fall on released pairs: noisy"),
+        Fact("Association", c.association, "how synthetic users come to hold pairs together"),
+        Fact(
+            "Weight needed",
+            f"{c.weight_needed:.3g}",
+            "for a pair to be released; a user with n pairs adds 1/√n to each",
+        ),
+    ]
+
+
+def curator_page(
+    manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
+) -> str:
+    """The curator's report: the public one, and what was computed from the raw log."""
+    return render("curator.html", CuratorPage(manifest, certificate, evaluation))

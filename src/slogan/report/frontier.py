@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slogan.report.charts.svg import Chart
+from slogan.report.html import render
+from slogan.report.svg import Chart
 
 CURATOR_ONLY = (
     "Computed from the raw log without any noise: for the curator, not for publication. It spends "
@@ -16,8 +17,8 @@ CHOICE = (
     "covers the choice: fix the budget beforehand, or look at an older or a made-up log."
 )
 MONOTONE = (
-    "The average is that of dry runs, in which a larger budget may do worse by chance. The value, "
-    "which is drawn, is the nearest to the averages that never falls as the budget grows."
+    "The average is the mean of the dry runs of one budget. The value, which is drawn, is the "
+    "largest average among this budget and all smaller ones, so it never falls as a budget grows."
 )
 
 
@@ -36,3 +37,8 @@ class FrontierPage:
     def warnings(self) -> tuple[str, str]:
         """What a reader must know."""
         return CURATOR_ONLY, CHOICE
+
+
+def frontier_page(page: FrontierPage) -> str:
+    """What each budget buys, for the curator alone."""
+    return render("frontier.html", page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -23,13 +22,10 @@ class SelectionBudget:
     Args:
         mu_squared: μ² of Gaussian stages.
         delta: the probability that a pair of one user alone is released.
-        epsilon: ε of a stage that is not Gaussian, where the caller has room for one;
-            √μ² if not given, which costs as much when counted in ρ.
     """
 
     mu_squared: Fraction
     delta: Fraction
-    epsilon: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +50,9 @@ class Selector(Protocol):
 
 def names() -> tuple[str, ...]:
     """The selectors there are."""
-    return module_names(sys.modules[__name__])
-
-
-def fewest(name: str) -> int:
-    """The selector of that name never selects pairs of fewer users: a public constant."""
-    return getattr(load_module(sys.modules[__name__], name), "FIRST", 1)
+    return module_names(__name__)
 
 
 def load(name: str = DEFAULT) -> Selector:
     """The selector of that name."""
-    return load_module(sys.modules[__name__], name).select
+    return load_module(__name__, name).select

@@ -1,27 +1,120 @@
-"""pooled: rounds of the weighted Gaussian whose sums are pooled, and whose noise is heeded.
+"""pooled: rounds of the weighted Gaussian whose noisy sums are added up, with adaptive weights.
 
-In each round a user spreads one unit of L2 norm over its pairs, and most of it on those whose sums
-so far promise to pass the last threshold: a pair's own noisy sum against public numbers, nothing
-else. Proof: docs/proofs/selection.md.
+In each round a user spreads one unit of L2 norm over its pairs, most of it on pairs whose sums so
+far are on the way to the last threshold. How much attention a pair gets is decided by its own noisy
+sum and public numbers, nothing else. Proof: docs/proofs/selection.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from slogan.arrays import Ints
+from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
-from slogan.dp.selection._contributions import capped
-from slogan.dp.selection._grid import GRID
-from slogan.dp.selection._schedule import Round, schedule
-from slogan.dp.selection._spreading import CLOSED, HALVINGS, Halvings, spread
+from slogan.dp.selection._weights import (
+    CLOSED,
+    GRID,
+    HALVINGS,
+    MOST,
+    UNIT,
+    Halvings,
+    capped,
+    quantile,
+    root_up,
+    spread,
+    steps_up,
+)
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, SystemRandomness
+
+# How the schedule follows from a budget (μ², δ). All numbers are public; proof and notation are in
+# docs/proofs/selection.md, section 6.
+#
+# Noise. Round r has length ℓ_r and noise of variance V/ℓ_r. A user moves the weights of a round by
+# norm ≤ 1, so all rounds together cost Σ ℓ_r/V = L/V with L = Σ ℓ_r: V = L/μ², rounded up.
+#
+# Pooled sums. P_r(i) = Σ_{q≤r} ℓ_q·(w_q(i) + N_q(i)). With c_r = ℓ_1 + … + ℓ_r, the noise in P_r(i)
+# has variance Σ ℓ_q²·V/ℓ_q = V·c_r.
+#
+# Thresholds. Suppose that one user alone holds the t pairs of a set T, t ≤ MOST. It gives each at
+# most κ(t) per round, so P_r(i) ≤ c_r·κ(t) + √(V·c_r)·Z_i with independent standard normal Z_i.
+# z(δ, t) is the point that Z_i exceeds with probability δ/t, so that one of t does with probability
+# ≤ δ. Therefore
+#
+#     ρ_r = max over 1 ≤ t ≤ MOST of  c_r·κ(t) + √(V·c_r)·z(δ_r, t)
+#
+# selects a pair of T in round r with probability ≤ δ_r, and Σ δ_r = δ. The last round has nearly
+# all of δ, because most pairs are selected there.
+#
+# Heaviest weights. Any κ that does not increase keeps this true. z grows with t: a user with n
+# pairs has lower noise tails than one with MOST, and κ(n) fills that gap up to the last threshold
+# of t = MOST with κ = HEAVIEST. It is at least 1/√n, the weight of an even spread, and at most 1.
+# In units of one round, with s = √(V/L):
+#
+#     κ(n) = min(1, max(1/√n, HEAVIEST + s·z(δ_L, MOST) − s·z(δ_L, n)))
+#
+# Rounding. Sums are integers on a grid. Weights and noise are rounded down (`spread`,
+# `floored_gaussian`); V, roots, z and thresholds are rounded up (`variance`, `root_up`, `quantile`,
+# `steps_up`). Each direction makes it rarer that a pair of T is selected.
+
+LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+"""What part of the budget each round has: one of length n counts as much as n of length 1."""
+
+EARLY = Fraction(1, 50)
+"""The share of delta that all rounds before the last have together."""
+
+HEAVIEST = Fraction(1, 3)
+"""The largest weight that a user with as many pairs as possible may give to one of them."""
+
+# What a pair's sum says, compared with its share so far of the last threshold, the pace, and with
+# the standard deviation σ of its noise so far:
+FULL, STEP = Fraction(5, 8), Fraction(1, 3)
+"""Below FULL of the pace the weight is halved, once for each STEP·σ that is missing."""
+
+EASE, EASED = Fraction(3, 2), 4
+"""Above the pace + σ/2 it is halved too, again at each factor EASE, EASED times at most."""
+
+ABANDONED = (Fraction(7, 8), 3)
+"""A pair so many σ short of this part of the pace is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round: its noise, and what is decided by a pair's sum after it, in steps of the grid."""
+
+    length: int
+    variance: Fraction
+    """Of the noise; a round of length n has an n-th of that of length 1, and counts n times."""
+    threshold: int
+    """Pairs with a larger sum are selected."""
+    full: int
+    """Pairs with this sum or more get full weight in the next round."""
+    step: int
+    """The weight is halved for each such step that is missing."""
+    eased: Ints
+    """The weight is halved for each of these that the sum reaches."""
+    abandoned: int
+    """Pairs with a smaller sum are given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """All rounds, and how much of its norm a user may put on one pair."""
+
+    rounds: tuple[Round, ...]
+    variance: Fraction
+    """Of the noise of a round of length 1."""
+    heaviest: Ints
+    """The largest weight that a user with n pairs may give to one of them."""
 
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
@@ -54,12 +147,60 @@ def attention(noisy: Ints, this: Round) -> Halvings:
     return np.where(over, CLOSED, halvings).astype(np.int8)
 
 
+@cache
+def schedule(budget: SelectionBudget) -> Schedule:
+    """Everything follows from the budget, nothing from the log."""
+    square = variance(budget.mu_squared, norm_squared=sum(LENGTHS))
+    last = budget.delta * (1 - EARLY)
+    early = budget.delta * EARLY / (len(LENGTHS) - 1)
+    deltas = [early] * (len(LENGTHS) - 1) + [last]
+    heaviest = _heaviest(root_up(square / sum(LENGTHS)), last)
+    pace = _threshold(sum(LENGTHS), square, last, heaviest) * GRID / sum(LENGTHS)
+    rounds = [
+        _round(length, square, _threshold(so_far, square, delta, heaviest), so_far, pace)
+        for length, so_far, delta in zip(LENGTHS, accumulate(LENGTHS), deltas, strict=True)
+    ]
+    return Schedule(rounds=tuple(rounds), variance=square, heaviest=heaviest)
+
+
+def _round(length: int, square: Fraction, threshold: int, so_far: int, pace: Fraction) -> Round:
+    sigma, level = root_up(square * so_far), pace * so_far
+    part, deviations = ABANDONED
+    eased = [steps_up((level + sigma / 2) * EASE**n) for n in range(EASED)]
+    return Round(
+        length=length,
+        variance=square / length,
+        threshold=threshold,
+        full=steps_up(FULL * level),
+        step=steps_up(STEP * sigma),
+        eased=np.array(eased, dtype=np.int64),
+        abandoned=steps_up(part * level - deviations * sigma),
+    )
+
+
+def _threshold(so_far: int, square: Fraction, delta: Fraction, heaviest: Ints) -> int:
+    """What sums of one user's own pairs exceed with probability ≤ delta, t ≤ MOST of them."""
+    scale = root_up(square * so_far)
+    return max(
+        so_far * int(heaviest[t]) + steps_up(scale * quantile(delta, t)) for t in range(1, MOST + 1)
+    )
+
+
+def _heaviest(deviation: Fraction, delta: Fraction) -> Ints:
+    """As heavy as the last threshold allows, at least 1/√n, at most 1.
+
+    The threshold is that of users with MOST pairs; one with n pairs has Gaussian tails for n only,
+    and what these leave below the threshold is room for weight.
+    """
+    last = HEAVIEST + deviation * quantile(delta, MOST)
+    room = [last - deviation * quantile(delta, n) for n in range(1, MOST + 1)]
+    even = [root_up(Fraction(1, n)) for n in range(1, MOST + 1)]
+    heaviest = [min(UNIT, steps_up(max(r, e))) for r, e in zip(room, even, strict=True)]
+    return np.array([UNIT, *accumulate(heaviest, min)], dtype=np.int64)
+
+
 def warm_up() -> None:
     """Compile the loop over users, once for this installation; the first run then need not wait."""
     nought = np.zeros(1, dtype=np.int64)
     hist = PairHistogram(user=nought, pair=nought, count=nought + 1, users=1, pairs=1, query=nought)
     select(hist, SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 2)), SystemRandomness())
-
-
-if __name__ == "__main__":
-    warm_up()

@@ -11,9 +11,7 @@ from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
-from slogan.dp.selection._contributions import MOST, capped
-from slogan.dp.selection._grid import GRID, threshold
-from slogan.dp.selection._spreading import spread
+from slogan.dp.selection._weights import GRID, MOST, capped, spread, threshold
 from slogan.randomness import Randomness
 
 

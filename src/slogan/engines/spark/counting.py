@@ -1,6 +1,8 @@
 """How Spark counts: rows added up, bad rows told, shared pairs kept, texts numbered in their order.
 
 Nothing here depends on how Spark divides the work, so a task that runs twice changes nothing.
+
+How Spark numbers a second log like the one it counted: same text, same number.
 """
 
 from __future__ import annotations
@@ -8,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from slogan.engines._rejects import bad_row_error
-from slogan.engines.spark.keeping import Kept
-from slogan.engines.spark.reading import HEADER
-from slogan.engines.spark.sql import ints, one, run
-from slogan.errors import EmptyLogError, HugeCountError
-from slogan.rows import MOST_CLICKS, NO_CLICK
-from slogan.searchlog import SearchLog
+from slogan.arrays import Ints
+from slogan.engines.engine import Whose
+from slogan.engines.spark.reading import HEADER, address
+from slogan.engines.spark.sql import Kept, ints, one, run
+from slogan.errors import BadRowError, EmptyLogError
+from slogan.logs.rows import MOST_CLICKS, NO_CLICK, bad_row_error
+from slogan.logs.searchlog import SearchLog
 
 ROWS_PER_STRETCH = 250_000
 """Texts that one task may sort; more are divided by their first letters."""
@@ -100,9 +103,10 @@ def check(session: SparkSession, added: DataFrame, log: SearchLog) -> Checked:
             hint="check that --url names the column of the clicked url",
         )
     if clicks > MOST_CLICKS:
-        raise HugeCountError(
+        raise BadRowError(
             "the counts of the log sum to more than 2^53",
             hint="count in a coarser unit, or split the log",
+            reason="count huge",
         )
     return Checked(clicks=clicks, rows_without_click=no_click, bad_rows=bad)
 
@@ -167,6 +171,34 @@ def _for_now(frame: DataFrame) -> Generator[DataFrame]:
         frame.unpersist()
 
 
+# Numbers in order without one task that sorts everything.
+#
+# The number of a text t is its rank, the number of texts s < t in the order of bytes. A window
+# without PARTITION BY would have one task sort all texts. So the order is cut into stretches: let
+# key(t) be an integer that never falls as t grows, c_1 < … < c_k some cuts, and
+#
+#     stretch(t) = number of cuts c_i <= key(t).
+#
+# Since key is monotone, all texts of a stretch come before those of the next, hence
+#
+#     rank(t) = Σ_{j < stretch(t)} size(j) + rank of t among the texts of its stretch.
+#
+# The second term is a window with PARTITION BY stretch, a task each. The sizes, as many integers as
+# there are stretches, come to the driver, and their running sums go back as a constant array
+# (`_starts`). The same holds for the numbers of queries, with distinct queries in place of rows and
+# dense_rank in place of row_number: the key of a pair is that of its query, so no query is in two
+# stretches.
+#
+# key(t) (in `_parted`): every text lies between the first and the last, so it begins with the bytes
+# that these two have in common. They are left out; the next seven bytes, filled up with zeros, are
+# read as a number to the base 256. It is below 2^56, a BIGINT. Texts that differ later, or by zeros
+# at the end, have the same key, which is no harm: equal keys are in one stretch.
+#
+# The cuts are quantiles of the keys, for stretches of about ROWS_PER_STRETCH texts. They may be
+# approximate: other cuts change the work of tasks and no number. But all tasks must use the same,
+# so they come to the driver once and are written into the statement.
+
+
 def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFrame:
     parted = _parted(session, held, "query", rows)
     counts = "SELECT stretch, count(*) AS pairs, count(DISTINCT query) AS queries FROM {parted}"
@@ -228,3 +260,55 @@ def _starts(session: SparkSession, parted: DataFrame, counts: str) -> list[str]:
         before = np.cumsum(whole) - whole
         arrays.append(f"array({', '.join(f'{n}L' for n in before.tolist())})")
     return arrays
+
+
+def known_pairs(session: SparkSession, mine: Numbered, theirs: Numbered) -> tuple[Ints, Ints]:
+    """For each pair of the second log the number it has in the first, and that of its query."""
+    pair, known, query = ints(
+        run(
+            session,
+            """SELECT t.pair, coalesce(p.pair, -1), coalesce(q.query_number, -1)
+               FROM {theirs} t LEFT JOIN {mine} p ON p.query = t.query AND p.url = t.url
+               LEFT JOIN (SELECT DISTINCT query, query_number FROM {mine}) q
+                    ON q.query = t.query""",
+            mine=mine.pairs,
+            theirs=theirs.pairs,
+        )
+    )
+    return _in_order(pair, known), _in_order(pair, query)
+
+
+def known_users(session: SparkSession, mine: Numbered, theirs: Numbered, users: Whose) -> Ints:
+    """For each user of the second log the number they have in the first, or −1."""
+    if users == "others":
+        return np.full(theirs.size[1], -1, dtype=np.int64)
+    named = theirs.users
+    if isinstance(users, Path):
+        named = _unmasked(session, named, session.read.parquet(address(users)))
+    user, known = ints(
+        run(
+            session,
+            """SELECT t.user, coalesce(u.user, -1)
+               FROM {named} t LEFT JOIN {mine} u ON u.name = t.name""",
+            named=named,
+            mine=mine.users,
+        )
+    )
+    return _in_order(user, known)
+
+
+def _unmasked(session: SparkSession, shown: DataFrame, table: DataFrame) -> DataFrame:
+    return run(
+        session,
+        """SELECT t.user, n.name FROM {shown} t LEFT JOIN
+               (SELECT CAST(pseudonym AS STRING) AS shown, min(CAST(`user` AS STRING)) AS name
+                FROM {table} GROUP BY 1) n ON n.shown = t.name""",
+        shown=shown,
+        table=table,
+    )
+
+
+def _in_order(place: Ints, values: Ints) -> Ints:
+    ordered = np.empty_like(values)
+    ordered[place] = values
+    return ordered

@@ -8,17 +8,16 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
-from slogan.detection import split_fields
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
-from slogan.rows import MOST_CLICKS, NO_CLICK
-from slogan.searchlog import SearchLog
+from slogan.logs.files import split_fields
+from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8
+from slogan.logs.searchlog import SearchLog
 
 PARSED = "try_parse_json(concat('[', line, ']'))"
 """A line of JSON; in brackets, so that anything after the object makes the line unreadable."""
 HEADER = "header"
 """The reason not to count a line that is the header: one in each file, and a bad row beyond."""
-NOT_UTF8 = "not UTF-8"
 
 _MARK = "\ufeff"  # of byte order, at the beginning of a file
 _BYTES = "ISO-8859-1"  # one character a byte, so nothing is lost or repaired
@@ -80,11 +79,6 @@ def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
         raise OptionError(
             f"Spark does not count a {type(log.table).__name__}",
             hint="give files or a Spark DataFrame, or use --engine duckdb",
-        )
-    if log.compression:
-        raise LogFormatError(
-            f"Spark does not read Parquet inside {log.compression}",
-            hint="unpack the files; Parquet compresses by itself",
         )
     return _parquet(session, paths(log))
 

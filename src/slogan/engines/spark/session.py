@@ -17,9 +17,9 @@ from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from slogan.engines import Spark
+from slogan.engines.spark import Spark
 from slogan.errors import EngineError, OptionError
-from slogan.folders import Held, scratch
+from slogan.storage.folders import Held, scratch
 
 _INSTALL_JAVA = (
     "install Java 17, such as openjdk-17-jre-headless, or set JAVA_HOME; or use --engine duckdb"
@@ -61,7 +61,7 @@ def opened(settings: Spark) -> Opened:
     running = SparkSession.getActiveSession()
     if running is None:
         return _started(settings)
-    if settings != Spark():
+    if settings.master is not None or settings.conf:
         raise OptionError(
             "a Spark session is running already, with settings of its own",
             hint="leave master and conf out to use it, or stop it first",

@@ -1,10 +1,19 @@
-"""Spark's SQL: statements over frames, names quoted, integers in and out, errors without text."""
+"""Spark's SQL: statements over frames, names quoted, integers in and out, errors without text.
+
+What Spark keeps for several statements: frames persisted under names of their own.
+
+What comes to this process from Spark: announced with its size, refused if it does not fit.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
 import warnings
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +23,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.arrays import Ints
-from slogan.errors import SloganError
+from slogan.errors import OptionError, SloganError
+from slogan.progress import Progress
 
 
 def run(
@@ -52,7 +62,7 @@ def by_number(frame: DataFrame, numbers: int) -> Ints:
     return whole
 
 
-def frame_of(session: SparkSession, **columns: Ints | list[str] | list[bytes]) -> DataFrame:
+def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
     """A frame of columns that the driver has."""
     table = cast("Any", pa).table(columns)
     if table.num_rows == 0:  # of which Connect finds no schema
@@ -96,3 +106,82 @@ def _unsurprised() -> Generator[None]:
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
         yield
+
+
+class Kept:
+    """Frames to be computed once, until they are forgotten."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._names: list[str] = []
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """The frame by a name: plans over it stay short, or Connect's client cannot read them."""
+        name = f"slogan_{secrets.token_hex(16)}"
+        frame.persist().createOrReplaceTempView(name)
+        self._names.append(name)
+        return self._session.table(name)
+
+    def forget(self) -> None:
+        """Drop the names, and with them what is persisted."""
+        for name in self._names:
+            with suppress(PySparkException, Py4JError):  # all the more gone if Spark is
+                self._session.catalog.dropTempView(name)
+        self._names.clear()
+
+
+_UNITS = ("", "K", "M", "G", "T")
+_BYTES_PER_ROW = 8 * 3
+_COPIES = 4
+"""Putting integers in order takes as much again, more than once."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The room there is, in bytes, and who is told what comes."""
+
+    room: int
+    progress: Progress
+    told: list[str] = field(default_factory=list[str])
+    """What was announced."""
+
+    @classmethod
+    def within(cls, memory_limit: str | None, progress: Progress) -> Arrivals:
+        """Room as large as the limit, or half of the machine's memory."""
+        return cls(_bytes(memory_limit) if memory_limit else _memory() // 2, progress)
+
+    def fit(self, size: int) -> bool:
+        """Whether so many bytes may come."""
+        return _COPIES * size <= self.room
+
+    def announce(self, stage: str, what: str, size: int) -> None:
+        """Say how much is about to come, in bytes, or that it would not fit."""
+        words = f"{what}, as integers: {size / 1e6:,.1f} MB"
+        self.progress(stage, words)
+        self.told.append(f"{stage}: {words}")
+        if not self.fit(size):
+            raise SloganError(
+                f"what is needed of the log does not fit this process: {words}, and as much again "
+                f"{_COPIES - 1} times to sort them, of {self.room / 1e6:,.0f} MB",
+                hint="run where there is more memory, raise --memory-limit, or take a shorter "
+                "period of logs; sanitize with exact counts can leave it in Spark, "
+                "unless the objective is frequent_pairs",
+            )
+
+
+def histogram_bytes(rows: int, pairs: int) -> int:
+    """What a histogram with so many clicked pairs of users takes."""
+    return _BYTES_PER_ROW * (rows + pairs)
+
+
+def _bytes(limit: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", limit.strip().upper())
+    if found is None or not float(found[1]):
+        raise OptionError(
+            f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
+        )
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS.index(found[2]))
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

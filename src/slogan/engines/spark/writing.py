@@ -12,12 +12,11 @@ import numpy as np
 import zstandard
 from pyspark.sql import DataFrame, SparkSession
 
-from slogan.engines._writing import kind_of_type
+from slogan.engines.pseudonyms import IdKind, kind_of_type
 from slogan.engines.spark.reading import PARSED, address, json_path, lines, paths, typed_table
 from slogan.engines.spark.sql import frame_of, ints, one, quoted, run
-from slogan.pseudonyms import IdKind
-from slogan.sampling import Output
-from slogan.searchlog import SearchLog
+from slogan.histogram import Output
+from slogan.logs.searchlog import SearchLog
 
 ROWS_PER_PART = 1_000_000
 """Rows after which another file is begun; a user's rows stay together."""

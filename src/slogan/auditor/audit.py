@@ -1,0 +1,310 @@
+"""audit(): every attack on one configuration, on one page."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from slogan import engines
+from slogan.arrays import Ints
+from slogan.auditor.bounds import Attack, Claim, Findings, Found
+from slogan.auditor.canaries import Planted, planted
+from slogan.auditor.on_noise import on_counts, on_neighbours, visible
+from slogan.auditor.on_release import (
+    on_capped_sampling,
+    on_choices,
+    on_joiners,
+    on_loners,
+    on_shown,
+)
+from slogan.auditor.on_sampling import (
+    on_noisy_counts,
+    on_planned_counts,
+    on_sampling,
+    on_unique_pairs,
+)
+from slogan.budget import Number, PrivacyBudget, exact
+from slogan.dp import selection
+from slogan.dp.accounting import Account
+from slogan.dp.grouping import Grouping, Kinds, Urls
+from slogan.dp.mechanisms import Gaussian
+from slogan.dp.private_rows import Division, divide
+from slogan.dp.statistics import Spending, spread, weight_needed
+from slogan.engines.engine import Counted
+from slogan.engines.settings import EngineChoice, EngineSettings
+from slogan.errors import OptionError
+from slogan.histogram import Output, PairHistogram
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts, SyntheticUsers
+from slogan.planning.objectives import Objective
+from slogan.planning.planner import Planner
+from slogan.planning.solvers import Solver
+from slogan.progress import Progress, Steps, shown
+from slogan.randomness import Randomness, randomness
+from slogan.workflows.arguments import budget_from, counts_from, objective_from, solver_from
+from slogan.workflows.sanitize_private import draw_rows
+from slogan.workflows.synthesize import make_users
+
+_NEARLY = 1 - 1e-9
+"""Floating point takes a budget for a little less or more than it is."""
+
+
+def audit(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    mode: Counts | SyntheticUsers | str | None = None,
+    *,
+    epsilon: Number | None = None,
+    exp_epsilon: Number | None = None,
+    delta: Number | None = None,
+    objective: Objective | str | None = None,
+    solver: Solver | str | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    trials: int = 2_000,
+    seed: int | None = None,
+    engine: EngineChoice = "duckdb",
+    progress: Progress | bool | None = None,
+) -> Findings:
+    """Plant users in a log, make a release of it, and bound from below what shows of them.
+
+    A sanity check and not a proof: attacks that find nothing prove nothing. What is found depends
+    on the log and is for the curator.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
+        mode: What is attacked: `SyntheticUsers()` as made by `synthesize`, which is the default,
+            or the counts of `sanitize`: "exact", "private", `LaplaceCounts(…)`.
+        epsilon: ε.
+        exp_epsilon: e^ε instead of ε.
+        delta: δ.
+        objective: What utility means; the output size if not given.
+        solver: A name or `Solver(name, time_limit, gap)`; "auto" if not given.
+        time_limit: Seconds the solver may take for each problem; 10 if not given.
+        gap: Relative distance from the proven bound at which it may stop; 1e-4 if not given.
+        trials: How often each attack is tried.
+        seed: The same seed gives the same findings.
+        engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    if trials < 100:
+        raise OptionError(f"{trials} trials show nothing", hint="give at least 100")
+    spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
+    counts = None if isinstance(mode, SyntheticUsers | None) else counts_from(mode)
+    solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
+    settings, start = engines.resolve(engine, log), time.perf_counter()
+    source, attacks = settings.describe(log), list[Attack]()
+    with shown(progress) as on_progress:
+        steps = Steps(on_progress)
+        attacker = _Attacker(spendable, goal, trials, randomness(seed), steps)
+        if isinstance(counts, ExactCounts | LaplaceCounts):
+            with _counted(settings, source, steps, unique_pairs=False) as counted:
+                attacks.append(on_unique_pairs(counted.hist, attacker.claim))
+        with _counted(settings, source, steps, unique_pairs=True) as counted:
+            if isinstance(counts, ExactCounts | LaplaceCounts):
+                attacks += attacker.sampled(counted.hist, counts, solving)
+            elif isinstance(counts, PrivateCounts):
+                attacks += attacker.private(counted.hist, counts)
+            else:
+                users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
+                attacks += attacker.synthetic(counted.hist, users, counted.urls)
+    return Findings(
+        mode="synthetic" if counts is None else counts.kind.counts,
+        epsilon=spendable.epsilon_value,
+        delta=spendable.delta_value,
+        attacks=tuple(attacks),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A log that was counted, and the urls of its pairs."""
+
+    hist: PairHistogram
+    urls: Urls
+
+
+@contextmanager
+def _counted(
+    settings: EngineSettings, source: SearchLog, steps: Steps, *, unique_pairs: bool
+) -> Generator[_Counted]:
+    host = settings.start()
+    try:
+        with steps.step("count"):
+            hist = host.count(source, unique_pairs=unique_pairs).hist
+        yield _Counted(hist, host.urls)
+    finally:
+        host.close()
+
+
+@dataclass(frozen=True)
+class _Attacker:
+    """What is attacked, and how often."""
+
+    budget: PrivacyBudget
+    objective: Objective
+    trials: int
+    rng: Randomness
+    steps: Steps
+
+    @property
+    def claim(self) -> Claim:
+        """Of the whole release."""
+        return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
+
+    def sampled(
+        self, hist: PairHistogram, mode: ExactCounts | LaplaceCounts, solver: Solver
+    ) -> list[Attack]:
+        """Real rows, drawn given their counts."""
+        planner = Planner(self.objective, self.budget, solver, self.steps)
+        sampling = partial(
+            on_sampling, claim=self.claim, trials=self.trials, rng=self.rng, steps=self.steps
+        )
+        if isinstance(mode, ExactCounts):
+            shown = sampling(hist, planner.exact)
+            with self.steps.step("plan again"):
+                return [*shown, *on_planned_counts(hist, planner.exact)]
+        shown = sampling(hist, partial(planner.laplace, mode=mode, rng=self.rng))
+        solve = partial(planner.without_swaying, mode=mode)
+        with self.steps.step("plan again"):
+            told = on_noisy_counts(hist, solve, mode, trials=self.trials, rng=self.rng)
+        return [*shown, *told]
+
+    def private(self, hist: PairHistogram, mode: PrivateCounts) -> list[Attack]:
+        """Real rows, private end to end."""
+        division = divide(self.budget, mode.sampling_share)
+        garden = self._planted(hist, division)
+        made = draw_rows(
+            _alone(garden.hist),
+            self.budget,
+            division,
+            selection.load(mode.selector),
+            objective=self.objective,
+            rng=self.rng,
+            steps=self.steps,
+        )
+        known, cap = made.histogram, exact(division.sampling.cap)
+        measured = {"counts": known.counts.stage, "sizes": known.sizes.stage}
+        claim = self._sampling(float(exact(mode.sampling_share)))
+        with self.steps.step("attack"):
+            shown = on_shown(garden, known.pairs, made.output.user, claim)
+            return [
+                *self._on_measured(garden, known.pairs, known.account, division, measured, None),
+                on_capped_sampling(cap, claim, 10 * self.trials, self.rng),
+                *([shown] if shown else []),
+                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
+            ]
+
+    def synthetic(self, hist: PairHistogram, mode: SyntheticUsers, urls: Urls) -> list[Attack]:
+        """Synthetic users."""
+        kinds = Kinds.asked(mode.association, mode.taxonomy)
+        spending = spread(self.budget, association=kinds.looks)
+        garden = self._planted(hist, spending)
+        made = make_users(
+            _alone(garden.hist),
+            self.budget,
+            spending,
+            selection.load(mode.selector),
+            objective=self.objective,
+            group=kinds.grouping(_with_planted(urls, hist.pairs)),
+            rng=self.rng,
+            steps=self.steps,
+        )
+        known = made.statistics
+        measured = {
+            "counts": known.counts.stage,
+            "sizes": known.sizes.stage,
+            "coverage": known.coverage.stage,
+        }
+        grouping = None
+        if known.association is not None:
+            measured["association"] = known.association.stage
+            grouping = known.association.grouping
+        with self.steps.step("attack"):
+            return [
+                *self._on_measured(
+                    garden, known.pairs, known.account, spending, measured, grouping
+                ),
+                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
+            ]
+
+    def _planted(self, hist: PairHistogram, spent: Division | Spending) -> Planted:
+        return planted(hist, trials=self.trials, weight=weight_needed(spent.selection))
+
+    def _on_measured(
+        self,
+        garden: Planted,
+        pairs: Ints,
+        account: Account,
+        spent: Division | Spending,
+        measured: Mapping[str, Gaussian],
+        grouping: Grouping | None,
+    ) -> list[Attack]:
+        """Attacks on what both private modes do: select pairs, and add up what users hold."""
+        selecting = Account(
+            tuple(s for s in account.stages if s.name not in {*measured, "sampling"})
+        )
+        aside = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
+        noise = {name: (stage, spent.parts[name]) for name, stage in measured.items()}
+        return [
+            self._on_account(account),
+            *on_loners(garden, pairs, aside),
+            *on_choices(garden, pairs, visible(selecting)),
+            *on_counts(spent.parts["counts"], 10 * self.trials, self.rng),
+            *on_neighbours(
+                garden.hist, pairs, noise, grouping, trials=10 * self.trials, rng=self.rng
+            ),
+        ]
+
+    def _on_account(self, account: Account) -> Attack:
+        """Whether the stages of the run, with the noise they had, add up to more than is claimed.
+
+        Noisy sums show that much of a user who takes up every norm: the replays look for one.
+        """
+        room = exact(self.claim.delta) > account.cost.delta
+        epsilon = account.epsilon(self.claim.delta) if room else math.inf
+        delta = account.delta(self.claim.epsilon)
+        return Attack(
+            target="all stages together",
+            canary="takes up every norm",
+            trials=1,
+            found=Found(epsilon=float(epsilon) * _NEARLY, delta=float(delta) * _NEARLY),
+            claim=self.claim,
+        )
+
+    def _sampling(self, share: float) -> Claim:
+        """What the sampling of real rows may show, by its share of the budget."""
+        cap = min(share * self.claim.epsilon, -math.log1p(-share * self.claim.delta))
+        return Claim(epsilon=cap, delta=-math.expm1(-cap))
+
+
+def _alone(hist: PairHistogram) -> Counted:
+    """A histogram as an engine would hand it over."""
+    return Counted(
+        rows=hist, clicks=hist.clicks, users=hist.users, pairs=hist.pairs, rows_without_click=0
+    )
+
+
+def _with_planted(urls: Urls, pairs: int) -> Urls:
+    """The urls of a log's pairs; all that were planted are of one site."""
+
+    def known(asked: Ints) -> list[str]:
+        own = asked[asked < pairs]
+        return [*urls(own), *["planted.example"] * (len(asked) - len(own))]
+
+    return known
+
+
+def _clicks(output: Output, pairs: int) -> Ints:
+    """Released clicks of every pair."""
+    clicks = np.zeros(pairs, dtype=np.int64)
+    np.add.at(clicks, output.pair, output.count)
+    return clicks

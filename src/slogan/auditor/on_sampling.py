@@ -1,0 +1,218 @@
+"""Attacks on the paper's sampling: who is shown, given the counts, and what the counts give away.
+
+Three canaries join the log: one whose pairs nobody else has, one who dominates the pair that most
+users hold, and a duplicate of the user with most pairs. Every other user is watched as well.
+Counts are compared where planning twice gives the same; where a solver was stopped by the clock, a
+row says that they were not. The paper's noisy counts are replayed, on both optima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from slogan.arrays import Floats, Ints
+from slogan.auditor.bounds import ALPHA, Attack, Claim, Found, shown_at_least, told_apart
+from slogan.budget import exact
+from slogan.errors import NothingLeftError
+from slogan.histogram import PairHistogram, Remainder
+from slogan.modes import LaplaceCounts
+from slogan.planning.laplace import with_noise
+from slogan.planning.planner import Planned, Solved
+from slogan.planning.sampling import sample_users
+from slogan.progress import Steps
+from slogan.randomness import Randomness
+
+Plans = Callable[[PairHistogram], Planned]
+"""Plans the counts of a log without unique pairs."""
+Solves = Callable[[PairHistogram], Solved]
+"""The same before the noise."""
+
+_OWN_PAIRS = 5
+_FINE, _TINY = 2**20, 1e-300
+"""Scores are whole numbers of such parts; nothing is taken to be less likely than this."""
+_NAMES = ("5 pairs of its own", "dominates a pair", "duplicate of a user")
+_NOTHING = Found(epsilon=0.0, delta=0.0)
+_CERTAIN = Found(epsilon=float("inf"), delta=1.0)
+
+
+def on_sampling(
+    hist: PairHistogram, plans: Plans, claim: Claim, *, trials: int, rng: Randomness, steps: Steps
+) -> list[Attack]:
+    """Whether somebody is shown more often than δ allows, given the counts.
+
+    Args:
+        hist: The whole log.
+        plans: How counts are planned.
+        claim: Given the counts.
+        trials: Outputs that are drawn.
+        rng: Where the draws come from.
+        steps: Shows how far it is.
+    """
+    crowded = _joined(hist)
+    with steps.step("plan"):
+        shared = _shared(crowded)
+        planned = plans(shared.hist)
+    users = shared.users[planned.left.users]
+    with steps.step("draw"):
+        shown = _times_shown(planned, users, crowded.users, trials, rng, steps)
+    found = [
+        _exposure(name, shown[:, user], trials, claim)
+        for name, user in zip(_NAMES, _canaries(hist), strict=True)
+    ]
+    most = shown[:, int(shown[0].argmax())]
+    return [*found, _exposure("whoever is shown most", most, trials, claim)]
+
+
+def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
+    """Whether the counts of a log tell a canary."""
+
+    def clicks(log: PairHistogram) -> Ints:
+        shared = _shared(log)
+        planned, all_pairs = plans(shared.hist), np.zeros(log.pairs, dtype=np.int64)
+        all_pairs[shared.pairs[planned.left.pairs]] = planned.plan.counts
+        return all_pairs
+
+    crowded = _joined(hist)
+    known = clicks(crowded)
+    if (clicks(crowded) != known).any():
+        return [_counts("not compared: the clock decides", 0, _NOTHING)]
+    return [
+        _counts(name, 1, _CERTAIN if (clicks(crowded.without_user(k)) != known).any() else _NOTHING)
+        for name, k in zip(_NAMES, _canaries(hist), strict=True)
+    ]
+
+
+def on_noisy_counts(
+    hist: PairHistogram, solve: Solves, mode: LaplaceCounts, *, trials: int, rng: Randomness
+) -> list[Attack]:
+    """What noisy counts tell of a canary, at no δ, and as δ at the ε of their noise."""
+
+    def optimum(log: PairHistogram) -> Floats:
+        shared = _shared(log)
+        best = np.zeros(log.pairs)
+        with suppress(NothingLeftError):  # then all of its counts are 0
+            solved = solve(shared.hist)
+            best[shared.pairs[solved.left.pairs]] = solved.solution.x
+        return best
+
+    crowded = _joined(hist)
+    known, aim = optimum(crowded), Claim(epsilon=float(exact(mode.epsilon)), delta=0.0)
+    found: list[Attack] = []
+    for name, user in zip(_NAMES, _canaries(hist), strict=True):
+        rest = optimum(crowded.without_user(user))
+        told = _replayed(known, rest, mode, aim, trials, rng)
+        found.append(_counts(name, trials, told))
+    return found
+
+
+def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
+    """Whether a pair of a single user is left in the log as `sanitize` counts it.
+
+    Nobody but that user can be its author, so a click of it shows the user for certain.
+    """
+    kept = int((counted.holders == 1).sum())
+    return Attack(
+        target="pairs that may be released",
+        canary="whoever has a pair alone",
+        trials=counted.pairs,
+        found=_CERTAIN if kept else _NOTHING,
+        claim=claim,
+    )
+
+
+def _joined(hist: PairHistogram) -> PairHistogram:
+    """The log and three canaries, whose numbers come last."""
+    held = np.bincount(hist.user, minlength=hist.users)
+    most_held, busiest = int(hist.holders.argmax()), hist.user == int(held.argmax())
+    own = hist.pairs + np.arange(_OWN_PAIRS)
+    new = (
+        (own, np.ones(_OWN_PAIRS, dtype=np.int64)),
+        (np.array([most_held]), hist.pair_total[[most_held]]),
+        (hist.pair[busiest], hist.count[busiest]),
+    )
+    user = [np.full(len(pair), hist.users + n) for n, (pair, _) in enumerate(new)]
+    queries = hist.query.max(initial=-1) + 1 + np.arange(_OWN_PAIRS)
+    return PairHistogram.of_rows(
+        user=np.concatenate([hist.user, *user]),
+        pair=np.concatenate([hist.pair, *(pair for pair, _ in new)]),
+        count=np.concatenate([hist.count, *(count for _, count in new)]),
+        users=hist.users + len(new),
+        query=np.concatenate([hist.query, queries]),
+    )
+
+
+def _canaries(hist: PairHistogram) -> range:
+    """The numbers of the canaries that join a log."""
+    return range(hist.users, hist.users + len(_NAMES))
+
+
+def _shared(hist: PairHistogram) -> Remainder:
+    """Without unique pairs, as `sanitize` counts a log."""
+    return hist.without_users(np.zeros(0, dtype=np.int64))
+
+
+def _times_shown(
+    planned: Planned, numbers: Ints, users: int, trials: int, rng: Randomness, steps: Steps
+) -> Ints:
+    """In how many outputs each user is shown: of the first half, and of the second."""
+    shown = np.zeros((2, users), dtype=np.int64)
+    for n in range(trials):
+        drawn = sample_users(planned.constraints.hist, planned.plan, rng)
+        shown[int(n >= trials // 2), numbers[np.unique(drawn.user)]] += 1
+        if n % 100 == 0:
+            steps.note(f"{n:,} of {trials:,} outputs")
+    return shown
+
+
+def _exposure(canary: str, shown: Ints, trials: int, claim: Claim) -> Attack:
+    """By the second half of the outputs; the first has chosen whom to look at."""
+    judged = trials - trials // 2
+    return Attack(
+        target="who is shown",
+        canary=canary,
+        trials=judged,
+        found=shown_at_least(int(shown[1]), judged, ALPHA),
+        claim=claim,
+    )
+
+
+def _replayed(
+    with_user: Floats,
+    without: Floats,
+    mode: LaplaceCounts,
+    aim: Claim,
+    trials: int,
+    rng: Randomness,
+) -> Found:
+    """By how much likelier noisy counts are with one optimum than with the other."""
+    changed, scale = np.flatnonzero(with_user != without), float(mode.scale)
+    scores: list[Ints] = []
+    for optimum in (with_user, without):
+        noisy = with_noise(np.tile(optimum[changed], trials), mode, rng)
+        noisy = noisy.reshape(trials, len(changed))
+        one, other = (_likelihood(noisy, x[changed], scale) for x in (with_user, without))
+        scores.append(np.rint(_FINE * (one - other).sum(axis=1)).astype(np.int64))
+    return told_apart(scores[0], scores[1], aim, ALPHA)
+
+
+def _likelihood(noisy: Ints, x: Floats, scale: float) -> Floats:
+    """The logarithm of the probability that x + Lap(scale) lies between a count and the next."""
+    low, high = (noisy - x) / scale, (noisy + 1 - x) / scale
+    # of two tails, the one that is not next to 1
+    low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
+    mass = _below(high) - _below(low)
+    return np.log(np.maximum(mass, _TINY))
+
+
+def _below(t: Floats) -> Floats:
+    """The distribution function of Lap(1)."""
+    half = np.exp(-np.abs(t)) / 2
+    return np.where(t < 0, half, 1 - half)
+
+
+def _counts(canary: str, trials: int, found: Found) -> Attack:
+    """Nothing is claimed of the counts: whoever knows the others sees them change."""
+    return Attack(target="planned counts", canary=canary, trials=trials, found=found, claim=None)

@@ -1,0 +1,123 @@
+"""PrivacyBudget: what epsilon and delta allow each user to be charged, exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+
+from slogan.errors import BudgetError
+
+Number = str | int | float | Decimal | Fraction
+
+_DIGITS = 40
+_LARGEST_POWER = 300
+_LARGEST_EPSILON = 600
+
+
+def exact(number: Number) -> Fraction:
+    """The rational that was written: "0.1" and 0.1 are 1/10, "1/500" is 1/500.
+
+    A float stands for its shortest decimal, the text a person typed: the double 0.1 exceeds 1/10.
+    """
+    if isinstance(number, Fraction):
+        return number
+    try:
+        above, _, below = str(number).strip().partition("/")
+        return _decimal(above) / (_decimal(below) if below else 1)
+    except (ValueError, ZeroDivisionError, InvalidOperation) as cause:
+        raise BudgetError(
+            f"{str(number)[:40]!r} is not a finite number of reasonable size",
+            hint="write it as 0.5, 1/500 or 1e-6",
+        ) from cause
+
+
+def _decimal(text: str) -> Fraction:
+    number = Decimal(text)
+    if not number.is_finite() or len(text) > 400 or abs(number.adjusted()) > _LARGEST_POWER:
+        raise ValueError(text[:40])
+    return Fraction(number)
+
+
+def exp_rounded_down(power: Fraction) -> Fraction:
+    """A rational just below e^power, by about one part in 10^38 for each unit of power."""
+    down = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+    exponent = down.divide(Decimal(power.numerator), Decimal(power.denominator))
+    # Decimal.exp rounds half-even whatever the context says: step down one unit to stay below.
+    return Fraction(exponent.exp(down).next_minus(down))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyBudget:
+    """How far one user's presence may change the output, as (ε, δ).
+
+    Give `epsilon`, or `exp_epsilon` (e^ε, as the paper's tables do), and `delta`.
+    All comparisons that decide about privacy use `allowance`, a rational rounded down.
+    """
+
+    epsilon: Number | None = None
+    exp_epsilon: Number | None = None
+    delta: Number
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.exp_epsilon is None):
+            raise BudgetError(
+                "a budget needs either epsilon or e^epsilon, and not both",
+                hint="give --epsilon 0.69 or --exp-epsilon 2",
+            )
+        delta = exact(self.delta)
+        if not 0 < delta < 1:
+            raise BudgetError(
+                f"delta must lie strictly between 0 and 1, got {self.delta}",
+                hint="with real user-IDs delta bounds the chance that a user's rows are published",
+            )
+        _ = self.allowance  # a budget that exists is valid
+
+    @cached_property
+    def allowance(self) -> Fraction:
+        """min(e^ε, 1/(1 − δ)), rounded down."""
+        return min(self._exp_epsilon(), 1 / (1 - exact(self.delta)))
+
+    def _exp_epsilon(self) -> Fraction:
+        if self.exp_epsilon is not None:
+            if 1 < (ratio := exact(self.exp_epsilon)) < 10**_LARGEST_POWER:
+                return ratio
+            raise BudgetError(
+                f"e^epsilon must lie between 1 and 10^{_LARGEST_POWER}, got {self.exp_epsilon}",
+                hint="e^epsilon = 2 lets an output be at most twice as likely without a user",
+            )
+        power = exact(self.epsilon or 0)
+        if not 0 < power <= _LARGEST_EPSILON:
+            raise BudgetError(
+                f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {self.epsilon}",
+                hint="0.1 is strict, 1 is common, above 3 protects little",
+            )
+        return max(exp_rounded_down(power), 1 + power)
+
+    @property
+    def per_user(self) -> float:
+        """What each user may be charged: b = min(ε, log 1/(1−δ)), for display and solvers."""
+        excess = self.allowance - 1
+        return math.log1p(float(excess))
+
+    @property
+    def epsilon_value(self) -> float:
+        """ε as a number."""
+        if self.epsilon is not None:
+            return float(exact(self.epsilon))
+        return math.log(exact(self.exp_epsilon or 0))
+
+    @property
+    def delta_value(self) -> float:
+        """δ as a number."""
+        return float(exact(self.delta))
+
+    def parameters(self) -> dict[str, str | None]:
+        """The budget as it was written, for the manifest."""
+        return {
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "exp_epsilon": None if self.exp_epsilon is None else str(self.exp_epsilon),
+            "delta": str(self.delta),
+        }

@@ -1,0 +1,77 @@
+"""`slogan reproduce`: the paper's section 6, as pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from slogan.cli.options import Reading
+from slogan.cli.terminal import Json, show, watching
+
+if TYPE_CHECKING:
+    from slogan.reproduction.reproduce import Reproduction
+
+
+def reproduce(
+    *,
+    table: Annotated[
+        list[int] | None, Parameter(negative="", help="Only these tables: 3, 4, 5, 6, 7.")
+    ] = None,
+    figure: Annotated[
+        list[int] | None, Parameter(negative="", help="Only these figures: 3, 4, 5, 6.")
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="Files of a log of your own; a made-up one if not given."),
+    ] = None,
+    output: Annotated[
+        Path, Parameter(name=["--output", "-o"], help="The folder of the pages.")
+    ] = Path("reproduction"),
+    quick: Annotated[bool, Parameter(negative="", help="Two minutes instead of twenty.")] = False,
+    reading: Reading = Reading(),
+    force: Annotated[bool, Parameter(negative="", help="Compute everything anew.")] = False,
+    json: Json = False,
+) -> None:
+    """Write the tables and figures of the paper's section 6, beside what is provable about them.
+
+    `slogan reproduce -o reproduction --quick`
+
+    What an earlier run left in the folder is not computed again.
+    """
+    only = [f"table{n}" for n in table or ()] + [f"figure{n}" for n in figure or ()]
+
+    from slogan.reproduction.reproduce import reproduce as reproduce_paper
+
+    with watching() as progress:
+        reproduction = reproduce_paper(
+            output,
+            only=only or None,
+            log=None if log is None else reading.log(log),
+            quick=quick,
+            force=force,
+            engine=reading.host(),
+            progress=progress,
+        )
+    show(reproduction, text, json=json)
+
+
+def text(reproduction: Reproduction) -> RenderableType:
+    """Every verdict, and where the pages are."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for written in reproduction.pages:
+        for n, verdict in enumerate(written.page.verdicts):
+            title = written.experiment.title.partition(":")[0] if n == 0 else ""
+            table.add_row(title, Text(str(verdict.kind), style="bold"), verdict.why)
+    lines = [
+        f"{len(reproduction.pages)} pages in {reproduction.output}: "
+        f"{len(reproduction.computed)} parts computed and {len(reproduction.reused)} known from an "
+        f"earlier run; took {reproduction.seconds:.0f} s",
+    ]
+    if not reproduction.made_up:
+        lines.append("computed from the raw log: for the curator, not for publication")
+    return Group(table, Text(), Text("\n".join(lines)))

@@ -1,0 +1,162 @@
+"""The terminal: how verbs show what they are doing, and what came of it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+
+from cyclopts import Parameter
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from slogan.errors import StorageError
+from slogan.progress import Progress, bar, silent
+
+if TYPE_CHECKING:
+    from slogan.ledger.ledger import Recorded
+    from slogan.manifest.certificate import LogSizes
+    from slogan.release.base import Saved
+
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print one JSON object on stdout.")
+]
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that would steer a terminal or reverse a line."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+_STAYS = "the work itself is done and stays: look at what it wrote before you run it again"
+
+
+class _Stderr(Console):
+    """What verbs say. Names of files and columns are somebody's text: they show, and do nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True, highlight=False, markup=False, emoji=False)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            harmless = segment.control or segment.text.isprintable()
+            yield segment if harmless else Segment(printable(segment.text), segment.style)
+
+
+stderr = _Stderr()
+
+
+def complain(what: str, problem: str, hint: str) -> None:
+    """One line of what is wrong, and one of how to go on."""
+    lines = (text.replace("\n", "\\n") for text in (problem, hint))
+    said = [(f"{what}: ", "bold red"), next(lines), ("\n  hint: ", "dim"), next(lines)]
+    stderr.print(Text.assemble(*said), soft_wrap=True)
+
+
+@contextmanager
+def watching() -> Generator[Progress]:
+    """Show the current step on a terminal; show nothing elsewhere."""
+    if not stderr.is_terminal:
+        yield silent
+        return
+    with bar(console=stderr) as progress:
+        yield progress
+
+
+class _Stdout(Console):
+    """What help and version print."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with _written(hint="print it on a terminal, or to a file with room"):
+            super().print(*objects, **options)
+
+
+stdout = _Stdout()
+
+
+class Result(Protocol):
+    """What a verb's function returns."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `--json`."""
+        ...
+
+
+R = TypeVar("R", bound=Result)
+
+
+def show(result: R, text: Callable[[R], RenderableType], *, json: bool) -> None:
+    """Text for a person on stderr, or one JSON object on stdout."""
+    if json:
+        line = jsonlib.dumps(result.to_dict(), ensure_ascii=False)
+        plain = (c if c.isprintable() else jsonlib.dumps(c)[1:-1] for c in line)
+        with _written(hint=_STAYS):
+            sys.stdout.write("".join(plain) + "\n")
+    else:
+        stderr.print(text(result))
+
+
+@contextmanager
+def _written(*, hint: str) -> Generator[None]:
+    """Flush what is written to standard output inside; say so if that does not succeed."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  Python's way to say closed
+        raise StorageError("standard output is closed", hint=hint)
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as cause:
+        # What is still in the buffer would fail once more at the end of the process.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if isinstance(cause, BrokenPipeError):
+            sys.exit(128 + signal.SIGPIPE)  # as the signal would have it, of which nobody is told
+        raise StorageError(
+            f"nothing can be written to standard output: {cause.strerror}", hint=hint
+        ) from cause
+
+
+def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> RenderableType:
+    """How much went in and came out, what is to be said of the kind, and what comes next."""
+    summary = saved.summary
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "in the log", *(["shared"] if shared else []), "released"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    rows = (
+        ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
+        ("pairs", summary.pairs, shared and shared.pairs, summary.pairs_out),
+        ("users", summary.users, shared and shared.users, summary.users_out),
+    )
+    for name, *numbers in rows:
+        table.add_row(name, *(f"{number:,}" for number in numbers if number is not None))
+    test_run = ["TEST RUN: seeded, protects nobody, refused by verify"] if summary.test_run else []
+    rest = [
+        *skipped_rows(summary.rows_without_click, summary.bad_rows),
+        *(f"came to this process: {what}" for what in summary.arrived),
+        _ledger_line(saved.ledger),
+        f"took {sum(summary.seconds.values()):.1f} s",
+        f"next: slogan verify LOG {saved.folder}   (publish only {saved.folder}/public)",
+    ]
+    return Group(table, Text(), Text("\n".join([*test_run, *lines, *rest])))
+
+
+def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
+    """How many rows were skipped, and why."""
+    lines = [f"{without_click:,} rows without a click left out"] if without_click else []
+    return [*lines, *(f"{n:,} bad rows skipped: {reason}" for reason, n in bad_rows.items())]
+
+
+def _ledger_line(ledger: Recorded | None) -> str:
+    if ledger is None:
+        return "in no ledger: nobody adds this release to others on the same people (--population)"
+    return f"recorded in the ledger of {ledger.population}, head {ledger.head}"

@@ -1,0 +1,59 @@
+"""`slogan verify`: whether a release keeps its promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from slogan.cli.options import Budgeting, LogAndRelease, Reading, log_and_release
+from slogan.cli.terminal import Json, show, watching
+from slogan.errors import VerificationError
+
+if TYPE_CHECKING:
+    from slogan.verification.conditions import Verdict
+
+
+def verify(
+    *paths: LogAndRelease,
+    budgeting: Budgeting = Budgeting(),
+    reading: Reading = Reading(),
+    json: Json = False,
+) -> None:
+    """Check a release against its log, in exact arithmetic, with code of its own.
+
+    `slogan verify clicks.tsv release`
+    """
+    log, release = log_and_release(paths, "verify")
+    budget = None if budgeting == Budgeting() else budgeting.budget()
+
+    from slogan.verification.verify import verify as verify_release
+
+    with watching() as watch:
+        watch("verify", "")
+        source = log if reading.detects else reading.log(log)
+        verdict = verify_release(
+            source,
+            release,
+            budget=budget,
+            engine=reading.host(),
+        )
+    show(verdict, text, json=json)
+    if not verdict.ok:
+        failed = [check.name for check in verdict.checks if not check.ok]
+        raise VerificationError(
+            f"verification failed: {', '.join(failed)}",
+            hint="do not publish; make the release again from the log with the intended parameters",
+        )
+
+
+def text(verdict: Verdict) -> RenderableType:
+    """Each check with its outcome."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for check in verdict.checks:
+        mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
+        table.add_row(mark, check.name, Text(check.detail, style="dim"))
+    end = "the release keeps its promise" if verdict.ok else "do not publish this release"
+    return Group(table, Text(end, style="bold"))

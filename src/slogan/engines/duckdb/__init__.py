@@ -1,0 +1,15 @@
+"""The default engine: DuckDB, embedded, streaming from files and spilling to a private folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slogan.engines.settings import EngineSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuckDB(EngineSettings):
+    """Count with DuckDB, in this process; beyond the memory limit it spills to disk."""
+
+
+SETTINGS = DuckDB

@@ -1,0 +1,118 @@
+"""Rows that DuckDB cannot read: which file, which line, and why, without showing what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from slogan.errors import BadRowError
+from slogan.logs.files import open_bytes, reported
+from slogan.logs.rows import (
+    BAD_ROW_HINT,
+    NO_CLICK,
+    NOT_UTF8,
+    bad_row_error,
+    fields_of,
+    literal,
+    rows_sql,
+)
+from slogan.logs.searchlog import SearchLog
+
+_WORDS_FOR = {
+    "INVALID ENCODING": NOT_UTF8,
+    "INVALID UNICODE": NOT_UTF8,
+    "MISSING COLUMNS": "too few columns",
+    "TOO MANY COLUMNS": "too many columns",
+    "UNQUOTED VALUE": "a quote that does not close, or text after it",
+    "LINE SIZE OVER MAXIMUM": "a line of more than 64 MB",
+}
+
+
+def raise_if_bad(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+) -> dict[str, int]:
+    """Raise for the first bad row of a log that was read, or count all if they may be skipped.
+
+    Args:
+        sql: The connection that holds the `rows` as read.
+        log: What was read.
+        sources: The SQL that reads each file again, by the file's name.
+    """
+    unread = _unread(sql)
+    counted = sql.execute(
+        f"SELECT reason, count(*) FROM rows WHERE reason <> {literal(NO_CLICK)} "
+        "GROUP BY reason ORDER BY reason"
+    ).fetchall()
+    if not log.skip_bad_rows:
+        if unread:
+            raise _unread_error(log, *unread[0])
+        if counted:
+            raise _located(sql, log, sources)
+    bad = {reason: int(n) for reason, n in counted}
+    for _, _, kind in unread:
+        what = _WORDS_FOR.get(kind, kind.lower())
+        bad[what] = bad.get(what, 0) + 1
+    return bad
+
+
+def _unread(sql: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
+    """File name, line and DuckDB's word for each row its reader gave up on."""
+    tables = sql.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('reject_errors', 'reject_scans')"
+    ).fetchall()
+    if tables[0][0] < 2:
+        return []
+    return sql.execute("""
+        SELECT s.file_path, e.line, min(e.error_type::VARCHAR)
+        FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id)
+        GROUP BY s.file_path, e.line ORDER BY s.file_path, e.line""").fetchall()
+
+
+def _unread_error(log: SearchLog, file: str, line: int, kind: str) -> BadRowError:
+    what = _WORDS_FOR.get(kind, kind.lower())
+    if what == NOT_UTF8:
+        line = _undecodable_line(Path(file), log) or line
+    given = {str(f.absolute()): f for f in log.files}
+    return bad_row_error(what, f"{given.get(file, file)}, line {line}", log)
+
+
+def _located(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+) -> BadRowError:
+    """Read again, in order, up to the first bad row."""
+    sql.execute("SET threads = 1")
+    for name, source in sources.items():
+        rows = rows_sql(source, fields_of(log))
+        found = sql.execute(f"""
+            SELECT row, reason FROM (SELECT row_number() OVER () AS row, reason FROM ({rows}))
+            WHERE reason <> {literal(NO_CLICK)} LIMIT 1""").fetchall()
+        if found:
+            row, reason = found[0]
+            where = f"row {row}"
+            if log.table is None and log.format in ("tsv", "jsonl"):
+                where = f"line {_line_of_row(Path(name), log, row)}"
+            return bad_row_error(reason, f"{name}, {where}", log)
+    return BadRowError("a row cannot be read", hint=BAD_ROW_HINT)
+
+
+def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
+    """The line of a file on which its n-th row stands; blank lines are no rows."""
+    left = row + int(log.format == "tsv" and log.header)
+    with reported(file), open_bytes(file, log.compression) as lines:
+        for number, line in enumerate(lines, start=1):
+            # A lone \r ends a row too, but no editor calls that a line.
+            left -= sum(bool(row) for row in line.strip(b"\n").split(b"\r"))
+            if left <= 0:
+                return number
+    return row
+
+
+def _undecodable_line(file: Path, log: SearchLog) -> int | None:
+    with reported(file), open_bytes(file, log.compression) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode(log.encoding)
+            except UnicodeDecodeError:
+                return number
+    return None

@@ -1,0 +1,1 @@
+"""The distributed solver: programs whose histogram stays in Spark."""

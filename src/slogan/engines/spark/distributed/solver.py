@@ -1,0 +1,240 @@
+"""A packing problem solved in Spark: pruned, relaxed by relaxation, made whole by rounding.
+
+What comes to this process are the clicks on pairs that may be released, for the exact gate, or for
+the search of the solver `packing` where there is room for what is in play.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+from slogan.arrays import Ints
+from slogan.engines.distributed import Packed, Question, Trace
+from slogan.engines.spark.counting import Numbered
+from slogan.engines.spark.distributed import relaxation, rounding
+from slogan.engines.spark.distributed.checkpoints import COMMON, Checkpoints
+from slogan.engines.spark.distributed.relaxation import charges, cheapest, fitting
+from slogan.engines.spark.sql import Arrivals, discreet, histogram_bytes, ints, one, run
+from slogan.histogram import PairHistogram, Remainder
+from slogan.planning.program import gap
+from slogan.planning.solvers import Effort
+from slogan.storage.folders import scratch_folder
+
+STEPS_AT_ONCE = 10
+"""Steps from one checkpoint to the next: one statement, of two shuffles a step."""
+CHECK_EVERY = 2
+"""Checkpoints from one look at value and bound to the next."""
+_MOST_STEPS = 1_000
+_NEAR = 0.02
+"""Prices are good enough if counts and bound are this close."""
+ROUNDS_AT_ONCE = 5
+WORTH_TRYING = 1.3
+"""A pair dearer than this at the relaxation's prices is not worth a try; as `packing` has it."""
+_SHARE_OF_STEPS = 0.5
+"""Of the time there is; the rest is for whole counts."""
+
+
+def pack(
+    session: SparkSession, numbered: Numbered, asked: Question, effort: Effort, room: Arrivals
+) -> Packed:
+    """Solve a packing problem, or as much of it as does not fit this process.
+
+    Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
+    """
+    with (
+        scratch_folder() if asked.folder is None else nullcontext(asked.folder) as folder,
+        discreet(
+            "Spark did not come to the end of solving",
+            "check that the cluster is up and that every worker can write beside the release; "
+            "the same command goes on from the last checkpoint",
+        ),
+    ):
+        kept = Checkpoints(session, folder)
+        found = _packed(session, numbered, asked, effort, room, kept)
+        kept.remove()
+    return found
+
+
+def _packed(
+    session: SparkSession,
+    numbered: Numbered,
+    asked: Question,
+    effort: Effort,
+    room: Arrivals,
+    kept: Checkpoints,
+) -> Packed:
+    fits = kept.save(COMMON, 0, fitting(numbered.clicks, asked))
+    rows, pairs, clicks = one(
+        run(
+            session,
+            "SELECT count(*), count(DISTINCT pair), coalesce(sum(clicks), 0) FROM {fits}",
+            fits=fits,
+        )
+    )
+    work = _Work(session, numbered, asked, room, kept, fits)
+    too_dear = numbered.clicks_of_pairs - clicks
+    if rows == 0:
+        least = cheapest(session, numbered.clicks)
+        return Packed(left=NOTHING, x=None, bound=0.0, too_dear=too_dear, cheapest=least)
+    if not asked.forced and room.fit(histogram_bytes(rows, pairs)):
+        everything = run(session, "SELECT DISTINCT pair FROM {fits}", fits=fits)
+        return Packed(left=work.handed_over(everything), x=None, bound=None, too_dear=too_dear)
+    kept.of(work.digest())
+    left, x, bound, trace = work.solved(effort)
+    return Packed(left=left, x=x, bound=bound, trace=trace, too_dear=too_dear)
+
+
+NOTHING = Remainder(
+    hist=PairHistogram(
+        **{name: np.zeros(0, dtype=np.int64) for name in ("user", "pair", "count", "query")},
+        users=0,
+        pairs=0,
+    ),
+    users=np.zeros(0, dtype=np.int64),
+    pairs=np.zeros(0, dtype=np.int64),
+)
+
+
+@dataclass(frozen=True)
+class _Work:
+    session: SparkSession
+    numbered: Numbered
+    asked: Question
+    room: Arrivals
+    kept: Checkpoints
+    fits: DataFrame
+
+    def digest(self) -> str:
+        """What tells this problem from others: its numbers, in any order, and what is asked."""
+        (found,) = run(
+            self.session,
+            """SELECT count(*), sum(CAST(xxhash64(`user`, pair, clicks, upper) AS DECIMAL(38))),
+                      sum(CAST(hash(pair, `user`, clicks) AS DECIMAL(38))) FROM {fits}""",
+            fits=self.fits,
+        ).collect()
+        told = repr((tuple(map(str, found)), self.asked.limit, self.asked.one_of_query))
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+    def solved(self, effort: Effort) -> tuple[Remainder, Ints | None, float, Trace]:
+        """Left pairs with counts, or without if the search should choose them; bound and trace."""
+        begun = self.kept.last("step")
+        if begun is None:
+            entries = charges(self.session, self.fits, self.numbered, self.asked)
+            begun = 0, self.kept.save("step", 0, relaxation.begun(entries))
+        free = self._free(begun[1])
+        (given,) = one(run(self.session, "SELECT coalesce(sum(x), 0) FROM {free}", free=free))
+        place, bound, trace = self._relaxed(*begun, given, effort)
+        wanted = relaxation.in_play(self.session, place, dearest=WORTH_TRYING)
+        wanted = self.kept.save("wanted", 0, wanted.union(free.select("pair")))
+        if self.room.fit(histogram_bytes(*self._size_of(wanted))):
+            return self.handed_over(wanted), None, bound, trace
+        state = self._whole(place, lambda value: effort.report(value + given, bound))
+        whole = rounding.released(self.session, state)
+        chosen = self.kept.save("chosen", 0, whole.union(free.select("pair", "x")))
+        left = self.handed_over(chosen)
+        pair, x = ints(chosen)
+        return left, x[np.argsort(pair)], bound, trace
+
+    def _free(self, place: DataFrame) -> DataFrame:
+        """Pairs on no line that could bind: as many clicks as each may have."""
+        return self.kept.save(
+            "free",
+            0,
+            run(
+                self.session,
+                """SELECT DISTINCT f.pair, f.upper AS x FROM {fits} f
+                   LEFT ANTI JOIN {place} e ON e.pair = f.pair""",
+                fits=self.fits,
+                place=place,
+            ),
+        )
+
+    def _relaxed(
+        self, number: int, place: DataFrame, given: int, effort: Effort
+    ) -> tuple[DataFrame, float, Trace]:
+        """Steps until counts and bound are close, or time is up; from where the last run ended."""
+        end = time.monotonic() + _SHARE_OF_STEPS * effort.time_limit
+        noted: list[tuple[int, float, float]] = self.kept.noted("trace") or []
+        trace = [(n, value, bound) for n, value, bound in noted]
+        while True:
+            looked = trace[-1][0] if trace else 0
+            if number >= looked + CHECK_EVERY * STEPS_AT_ONCE:
+                found = relaxation.reached(self.session, place)
+                trace.append((number, found.value + given, found.bound + given))
+                self.kept.note("trace", trace)
+                effort.report(*trace[-1][1:])
+            if _enough(trace, number, end):
+                return place, min(bound for _, _, bound in trace), tuple(trace)
+            for _ in range(STEPS_AT_ONCE):
+                place = relaxation.step(place)
+            number += STEPS_AT_ONCE
+            place = self.kept.save("step", number, place)
+
+    def _whole(self, place: DataFrame, report: Callable[[int], None]) -> DataFrame:
+        """Rounds until no pair may get another click."""
+        number, state = self.kept.last("round") or (0, rounding.begun(place))
+        while True:
+            for _ in range(ROUNDS_AT_ONCE):
+                state = rounding.next_round(state)
+            number += ROUNDS_AT_ONCE
+            state = self.kept.save("round", number, state)
+            report(rounding.size(self.session, state))
+            if rounding.open_pairs(self.session, state) == 0:
+                return state
+
+    def _size_of(self, chosen: DataFrame) -> tuple[int, int]:
+        rows, pairs = one(
+            run(
+                self.session,
+                """SELECT count(*), count(DISTINCT f.pair) FROM {fits} f
+                   LEFT SEMI JOIN {chosen} c ON c.pair = f.pair""",
+                fits=self.fits,
+                chosen=chosen,
+            )
+        )
+        return rows, pairs
+
+    def handed_over(self, chosen: DataFrame) -> Remainder:
+        """The clicks of all holders of the chosen pairs, numbered anew."""
+        size = self._size_of(chosen)
+        words = f"{size[0]:,} clicked pairs of users"
+        self.room.announce("solve", words, histogram_bytes(*size))
+        rows = run(
+            self.session,
+            """SELECT f.user, f.pair, f.clicks FROM {fits} f
+               LEFT SEMI JOIN {chosen} c ON c.pair = f.pair""",
+            fits=self.fits,
+            chosen=chosen,
+        )
+        named = run(
+            self.session,
+            """SELECT p.pair, p.query_number FROM {pairs} p
+               LEFT SEMI JOIN {chosen} c ON c.pair = p.pair""",
+            pairs=self.numbered.pairs,
+            chosen=chosen,
+        )
+        number, query = ints(named)
+        user, pair, count = ints(rows)
+        users, user = np.unique(user, return_inverse=True)
+        pairs, pair = np.unique(pair, return_inverse=True)
+        query = np.unique(query[np.argsort(number)], return_inverse=True)[1]
+        hist = PairHistogram.of_rows(
+            user=user, pair=pair, count=count, users=len(users), query=query
+        )
+        return Remainder(hist=hist, users=users, pairs=pairs)
+
+
+def _enough(trace: list[tuple[int, float, float]], number: int, end: float) -> bool:
+    """Whether the relaxation may end: not before a bound is proven."""
+    if not trace:
+        return False
+    _, value, bound = trace[-1]
+    close = gap(value=value, bound=bound) <= _NEAR
+    return close or number >= _MOST_STEPS or time.monotonic() > end

@@ -1,0 +1,238 @@
+"""Which pairs each user speaks for, and what the users give them, in Spark.
+
+`capped` and `spread` of slogan/dp/selection in SQL, number for number. A user's coins are a
+function of one word, drawn on the driver, so a task that runs again tosses none.
+
+A histogram that stays in Spark: what comes to the driver are sums over users, exact integers.
+
+Each sum is that of the function of the same name in slogan/dp, in SQL, number for number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+from slogan.arrays import Flags, Ints
+from slogan.dp.association import MOST_HELD
+from slogan.dp.grouping import Grouping
+from slogan.dp.selection._weights import CLOSED, HALVINGS, Halvings
+from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS
+from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
+from slogan.engines.spark.counting import Numbered
+from slogan.engines.spark.sql import (
+    Arrivals,
+    Kept,
+    asking,
+    by_number,
+    frame_of,
+    histogram_bytes,
+    ints,
+    one,
+    root,
+    run,
+)
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness
+
+_MANY = "SELECT `user` FROM {clicks} GROUP BY `user` HAVING count(*) > :most"
+_CHOSEN = """
+    SELECT `user`, pair, count(*) OVER (PARTITION BY `user`) AS spoken_for FROM (
+        SELECT `user`, pair,
+               row_number() OVER (PARTITION BY `user` ORDER BY xxhash64(own, nth), nth) AS turn
+        FROM (SELECT c.user, c.pair, o.own, CAST(
+                  row_number() OVER (PARTITION BY c.user ORDER BY c.pair) - 1 AS BIGINT) AS nth
+              FROM {clicks} c LEFT JOIN {own} o ON o.user = c.user))
+    WHERE turn <= :most"""
+_SPEAKERS = "SELECT pair, count(*) FROM {chosen} GROUP BY pair"
+_SPREAD = f"""
+    SELECT pair, sum(least({root("exact")}, element_at({{heaviest}}, spoken_for + 1))) FROM (
+        SELECT pair, spoken_for,
+               shiftleft(1L, 2 * ({BITS + HALVINGS} - halvings)) div square AS exact
+        FROM (SELECT c.pair, CAST(c.spoken_for AS INT) AS spoken_for, o.halvings,
+                     sum(shiftleft(1L, 2 * ({HALVINGS} - o.halvings)))
+                         OVER (PARTITION BY c.user) AS square
+              FROM {{{{chosen}}}} c
+              JOIN (SELECT pair, CAST(halvings AS INT) AS halvings FROM {{{{open}}}}) o
+                   ON o.pair = c.pair))
+    GROUP BY pair"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkContributions:
+    """The sets C_u as a frame: user, pair, and for how many pairs the user speaks."""
+
+    session: SparkSession
+    chosen: DataFrame
+    pairs: int
+    most: int
+    speakers: Ints
+
+    @property
+    def held(self) -> Flags:
+        return self.speakers > 0
+
+    def spread(self, halvings: Halvings, heaviest: Ints) -> Ints:
+        still = np.flatnonzero(halvings < CLOSED)
+        weights = ", ".join(f"{weight}L" for weight in heaviest.tolist())
+        with asking():
+            given = run(
+                self.session,
+                _SPREAD.format(heaviest=f"array({weights})"),
+                chosen=self.chosen,
+                open=frame_of(self.session, pair=still, halvings=halvings[still].astype(np.int64)),
+            )
+            return by_number(given, self.pairs)
+
+
+def speaking(
+    session: SparkSession, clicks: DataFrame, kept: Kept, rng: Randomness, *, most: int, pairs: int
+) -> SparkContributions:
+    """The choices of `capped`; users with more pairs than so many get a word each, in order."""
+    with asking():
+        (many,) = ints(run(session, _MANY, {"most": most}, clicks=clicks))
+        own = rng.words(len(many)).view(np.int64)
+        words = frame_of(session, user=np.sort(many), own=own)
+        chosen = kept.keep(run(session, _CHOSEN, {"most": most}, clicks=clicks, own=words))
+        speakers = by_number(run(session, _SPEAKERS, chosen=chosen), pairs)
+    return SparkContributions(
+        session=session, chosen=chosen, pairs=pairs, most=most, speakers=speakers
+    )
+
+
+_BYTES_PER_SUM = 8 * 2
+
+_TOTALS = "SELECT pair, sum(clicks) FROM {clicks} GROUP BY pair"
+_HEAVIEST = """
+    SELECT max(weight) FROM (
+        SELECT sum(1 / sqrt(least(held, :most))) AS weight
+        FROM (SELECT pair, count(*) OVER (PARTITION BY `user`) AS held FROM {clicks})
+        GROUP BY pair)"""
+_COUNTS = f"""
+    SELECT place, sum(IF(square > :norm * :norm, {root("scaled")}, shiftleft(c, {BITS}))) FROM (
+        SELECT place, c, square,
+               CAST(c * c * :norm * :norm AS DECIMAL(25)) * {1 << 2 * BITS} div square AS scaled
+        FROM (SELECT place, c, sum(c * c) OVER (PARTITION BY `user`) AS square FROM (
+              SELECT c.user, r.place, least(c.clicks, {MOST_CLICKS}) AS c
+              FROM {{clicks}} c JOIN {{released}} r ON r.pair = c.pair)))
+    GROUP BY place"""
+_SIZES = f"""
+    SELECT least(held, {LARGEST}), count(*) FROM (
+        SELECT count(*) AS held FROM {{clicks}} c JOIN {{released}} r ON r.pair = c.pair
+        GROUP BY c.user)
+    GROUP BY least(held, {LARGEST})"""
+_SCALED = f"""coalesce(sum(IF(total > {COVERAGE_MOST},
+    CAST(part AS DECIMAL(25)) * {COVERAGE_MOST << BITS} div total, shiftleft(part, {BITS}))), 0)"""
+_COVERAGE = f"""
+    SELECT {_SCALED.replace("part", "inside")}, {_SCALED.replace("part", "total - inside")} FROM (
+        SELECT sum(c.clicks) AS total, sum(IF(r.pair IS NULL, 0, c.clicks)) AS inside
+        FROM {{clicks}} c LEFT JOIN {{released}} r ON r.pair = c.pair GROUP BY c.user)"""
+_KINDS_HELD = f"""
+    SELECT c.user, k.category, least(count(*), {MOST_HELD}) AS v
+    FROM {{clicks}} c JOIN {{kinds}} k ON k.pair = c.pair GROUP BY c.user, k.category"""
+_WEIGHED = f"""
+    SELECT `user`, category, v, same, {root("exact")} AS weight FROM (
+        SELECT *, {1 << 2 * BITS} div square AS exact FROM (
+            SELECT *, (sum(v * v) OVER mine * sum(v * v) OVER mine
+                       - sum(v * v * v * v) OVER mine) div 2 + sum(same * same) OVER mine AS square
+            FROM (SELECT *, v * (v - 1) div 2 AS same FROM {{held}})
+            WINDOW mine AS (PARTITION BY `user`))
+        WHERE square > 0)"""
+_TOGETHER = """
+    SELECT a.category * :size + b.category, sum(a.v * b.v * a.weight)
+    FROM {weighed} a JOIN {weighed} b ON b.user = a.user AND b.category > a.category
+    GROUP BY a.category, b.category
+    UNION ALL SELECT category * (:size + 1), sum(same * weight) FROM {weighed} GROUP BY category"""
+
+
+class SparkHistogram:
+    """The clicks c_ijk of a log that was counted."""
+
+    def __init__(
+        self, session: SparkSession, numbered: Numbered, arrivals: Arrivals, kept: Kept
+    ) -> None:
+        self._session = session
+        self._numbered = numbered
+        self._arrivals = arrivals
+        self._rows, self.users, self.pairs = numbered.size
+        self._kept = kept
+
+    @cached_property
+    def clicks(self) -> DataFrame:
+        """user, pair, clicks: computed once, each user's rows together."""
+        return self._kept.keep(self._numbered.clicks.repartition("user"))
+
+    def brought(self) -> PairHistogram:
+        words = f"{self._rows:,} clicked pairs of users"
+        self._arrivals.announce("count", words, histogram_bytes(self._rows, self.pairs))
+        with asking():
+            pair, number_of = ints(self._numbered.pairs.select("pair", "query_number"))
+            query = np.empty_like(number_of)
+            query[pair] = number_of
+            user, clicked, count = ints(self._numbered.clicks)
+        return PairHistogram.of_rows(
+            user=user, pair=clicked, count=count, users=self.users, query=query
+        )
+
+    @property
+    def pair_total(self) -> Ints:
+        with asking():
+            return by_number(run(self._session, _TOTALS, clicks=self.clicks), self.pairs)
+
+    def query_of(self, pairs: Ints) -> Ints:
+        with asking():
+            place, query = ints(
+                run(
+                    self._session,
+                    "SELECT r.place, p.query_number FROM {pairs} p JOIN {released} r "
+                    "ON r.pair = p.pair",
+                    pairs=self._numbered.pairs,
+                    released=self._released(pairs),
+                )
+            )
+        return query[np.argsort(place)]
+
+    def heaviest(self, most: int) -> float:
+        with asking():
+            found = run(self._session, _HEAVIEST, {"most": most}, clicks=self.clicks).head()
+        return float(found[0]) if found else 0.0
+
+    def capped(self, rng: Randomness, most: int) -> SparkContributions:
+        words = f"sums for {self.pairs:,} pairs"
+        self._arrivals.announce("selection", words, _BYTES_PER_SUM * self.pairs)
+        return speaking(self._session, self.clicks, self._kept, rng, most=most, pairs=self.pairs)
+
+    def clipped_counts(self, pairs: Ints, *, norm: int) -> Ints:
+        with asking():
+            return by_number(self._asked(_COUNTS, pairs, norm=norm), len(pairs))
+
+    def size_sums(self, pairs: Ints) -> Ints:
+        with asking():
+            found = by_number(self._asked(_SIZES, pairs), LARGEST + 1)
+        found[0] = self.users - found.sum()
+        return found << BITS
+
+    def coverage_sums(self, pairs: Ints) -> Ints:
+        with asking():
+            return np.array(one(self._asked(_COVERAGE, pairs)), dtype=np.int64)
+
+    def together_sums(self, pairs: Ints, grouping: Grouping) -> Ints:
+        size, some = grouping.categories, grouping.category >= 0
+        kinds = frame_of(self._session, pair=pairs[some], category=grouping.category[some])
+        with asking():
+            held = run(self._session, _KINDS_HELD, clicks=self.clicks, kinds=kinds)
+            weighed = run(self._session, _WEIGHED, held=held)
+            table = by_number(
+                run(self._session, _TOGETHER, {"size": size}, weighed=weighed), size * size
+            )
+        return table.reshape(size, size)[np.triu_indices(size)]
+
+    def _asked(self, text: str, pairs: Ints, **values: int) -> DataFrame:
+        released = self._released(pairs)
+        return run(self._session, text, values, clicks=self.clicks, released=released)
+
+    def _released(self, pairs: Ints) -> DataFrame:
+        return frame_of(self._session, pair=pairs, place=np.arange(len(pairs)))

@@ -1,0 +1,1 @@
+"""Generation: made-up logs with the shape of a real one."""

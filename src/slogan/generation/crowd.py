@@ -1,0 +1,293 @@
+"""An invented crowd that searches and clicks, drawn as numbers: who, which query, which url.
+
+Every draw is a hash of the seed, the user and what is drawn. So each user's clicks can be drawn
+at any time, in any company, and come out the same.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from slogan.arrays import Flags, Floats, Ints
+from slogan.generation import vocabulary
+from slogan.generation.vocabulary import PERSONAL, SITE, TOPICAL
+
+Keys: TypeAlias = NDArray[np.uint64]
+Law: TypeAlias = tuple[float, float]
+"""(flat, slope): the thing of rank k has a weight of (k + flat)^-slope (Zipf–Mandelbrot)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What gives a log its shape."""
+
+    spread: float  # standard deviation of the logarithm of a user's activity ...
+    most_active: float  # ... which is cut at so many standard deviations
+    site: float  # share of sessions that look for a site by its name ...
+    shy: float  # ... but this share of the users hardly ever does
+    personal: float  # share of sessions about people whom nobody else looks for
+    famous: float  # share of site sessions that look for a site everybody knows
+    famous_law: Law
+    site_law: Law
+    favourite_law: Law  # which of the user's own sites
+    question_law: Law
+    url_law: Law
+    next_result: float  # chance to click one more result of a page ...
+    skip_result: float  # ... and to skip one before the first click
+    again: float  # chance to click the same result once more ...
+    site_again: float  # ... and to come back to a site at once
+
+
+# Fitted to Table 3 of the paper, and to how many pairs its Table 5 calls frequent.
+AOL = Shape(
+    spread=1.75,
+    most_active=2.9,
+    site=0.472,
+    shy=0.275,
+    personal=0.08,
+    famous=0.45,
+    famous_law=(2.2, 1.505),
+    site_law=(0.64, 1.0),
+    favourite_law=(0.40, 1.0),
+    question_law=(2750.0, 1.715),
+    url_law=(7.4, 1.182),
+    next_result=0.496,
+    skip_result=0.118,
+    again=0.072,
+    site_again=0.307,
+)
+
+_RESULTS = 10
+_FAVOURITES = 80
+_SITES_OF_A_TOPIC = 600
+_SHY_SHARE = 0.05
+_GOLDEN_RATIO = 0.6180339887498949
+# A session is about the user's first, second or third interest, or else about anything.
+_INTERESTS: Floats = np.array([0.50, 0.80, 0.92])
+_SPELLINGS: Floats = np.array([0.55, 0.75, 0.90])
+_TOPICS: Floats = np.cumsum(1 / (np.arange(1, len(vocabulary.TOPICS)) + 10.0))
+
+_DAYS = 92
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """The users, numbered from 0: how many sessions each has, who seldom looks for sites."""
+
+    seed: int
+    sessions: Ints
+    shy: Flags
+    shape: Shape
+
+    def person(self, user: Ints) -> Keys:
+        """The key from which all that a user does is drawn."""
+        return _person(user, seed=self.seed)
+
+    def chunks(self, sessions: int) -> Iterator[tuple[int, int]]:
+        """Ranges of users with so many sessions at most, or one user with more."""
+        total = np.cumsum(self.sessions)
+        first = 0
+        while first < len(total):
+            before = int(total[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(total, before + sessions, side="right")))
+            yield first, last
+            first = last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clicks:
+    """Rows (user, query, url, count, rank): a rank is the place of the url on the query's page."""
+
+    user: Ints
+    query: Ints
+    url: Ints
+    count: Ints
+    rank: Ints
+
+    def one_by_one(self) -> tuple[Clicks, Ints]:
+        """One row for each click instead, and which click on its pair it is, from 0."""
+        row = np.repeat(np.arange(len(self.user)), self.count)
+        each = Clicks(
+            user=self.user[row],
+            query=self.query[row],
+            url=self.url[row],
+            count=np.ones_like(row),
+            rank=self.rank[row],
+        )
+        return each, _count_up(self.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sessions:
+    """Rows (user, key, topic, site, query); the site is -1 where none is looked for."""
+
+    user: Ints
+    key: Keys
+    topic: Ints
+    site: Ints
+    query: Ints
+
+
+def draw_crowd(users: int, *, seed: int, clicks_per_user: float, shape: Shape = AOL) -> Crowd:
+    """Users with log-normal activity.
+
+    The quantiles are spread evenly, one user each, and so are the shy users over the quantiles:
+    the clicks of the few most active users are a large part of all clicks.
+    """
+    person = _person(np.arange(users), seed=seed)
+    quantile = np.empty(users)
+    quantile[np.argsort(chance(person, "activity"), kind="stable")] = np.arange(users) + 0.5
+    deviation = np.minimum(np.asarray(ndtri(quantile / users)), shape.most_active)
+    activity = np.exp(shape.spread * deviation)
+    wanted = activity * (clicks_per_user / _clicks_per_session(shape) / float(activity.mean()))
+    sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
+    shy = quantile * _GOLDEN_RATIO % 1 < shape.shy
+    return Crowd(seed=seed, sessions=sessions, shy=shy, shape=shape)
+
+
+def _clicks_per_session(shape: Shape) -> float:
+    site = shape.site * (1 - (1 - _SHY_SHARE) * shape.shy)
+    results = sum(shape.next_result**n for n in range(_RESULTS))
+    return site / (1 - shape.site_again) + (1 - site) * results / (1 - shape.again)
+
+
+def draw_clicks(crowd: Crowd, first: int, last: int) -> Clicks:
+    """All that the users from `first` up to `last` click, one row for each user and pair."""
+    return _merged(_clicked(_sessions(crowd, first, last), crowd.shape))
+
+
+def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
+    shape = crowd.shape
+    user = np.repeat(np.arange(first, last), crowd.sessions[first:last])
+    nth = _count_up(crowd.sessions[first:last])
+    person = crowd.person(user)
+    key = _key(person, nth)
+    kind = _kind(crowd.shy[user], key, shape)
+    # People return to the sites they know: the session chooses among the user's own choices.
+    favourite = _rank(chance(key, "favourite"), shape.favourite_law, _FAVOURITES)
+    choice = np.where(kind == SITE, _key(person, len(_INTERESTS) + favourite), key)
+    topic = _topic(person, choice)
+    topic[(kind == SITE) & (chance(choice, "famous") < shape.famous)] = 0
+    site = np.where(
+        topic == 0,
+        _rank(chance(choice, "rank"), shape.famous_law, vocabulary.SITES),
+        _rank(chance(choice, "rank"), shape.site_law, _SITES_OF_A_TOPIC),
+    )
+    habit = chance(_key(person, site * len(vocabulary.TOPICS) + topic), "spelling")
+    named = site * vocabulary.SPELLINGS + np.searchsorted(_SPELLINGS, habit)
+    question = _rank(chance(choice, "rank"), shape.question_law, vocabulary.QUESTIONS)
+    personal = floor(chance(person, "first personal") * vocabulary.PERSONALS) + nth
+    rank = np.select(
+        [kind == SITE, kind == TOPICAL], [named, question], personal % vocabulary.PERSONALS
+    )
+    home = np.where(kind == PERSONAL, floor(chance(person, "home") * vocabulary.TOWNS), 0)
+    query = vocabulary.number(kind=kind, topic=topic, home=home, rank=rank)
+    wanted = np.where(kind == SITE, site, -1)
+    return _Sessions(user=user, key=key, topic=topic, site=wanted, query=query)
+
+
+def _kind(shy: Flags, key: Keys, shape: Shape) -> Ints:
+    site = np.where(shy, _SHY_SHARE, 1.0) * shape.site
+    drawn = chance(key, "kind")
+    return np.where(drawn < site, SITE, np.where(drawn < site + shape.personal, PERSONAL, TOPICAL))
+
+
+def _topic(person: Keys, choice: Keys) -> Ints:
+    which = np.searchsorted(_INTERESTS, chance(choice, "interest"))
+    source = np.where(which < len(_INTERESTS), _key(person, which), choice)
+    return np.searchsorted(_TOPICS, chance(source, "topic") * float(_TOPICS[-1])) + 1
+
+
+def _clicked(sessions: _Sessions, shape: Shape) -> Clicks:
+    wants_site = sessions.site >= 0
+    more = np.minimum(_geometric(chance(sessions.key, "more"), shape.next_result), _RESULTS - 1)
+    skipped = _geometric(chance(sessions.key, "skipped"), shape.skip_result)
+    results = np.where(wants_site, 1, 1 + more)
+    nth = _count_up(results)
+    row = np.repeat(np.arange(len(results)), results)  # of the session
+    rank = np.where(wants_site[row], 1, 1 + skipped[row] + nth)
+    page = _key(_key(np.zeros(len(row), dtype=np.uint64), sessions.query[row]), rank)
+    found = _rank(chance(page, "url"), shape.url_law, vocabulary.URLS)
+    url = np.where(wants_site[row], sessions.site[row], found)
+    again = np.where(wants_site, shape.site_again, shape.again)[row]
+    return Clicks(
+        user=sessions.user[row],
+        query=sessions.query[row],
+        url=vocabulary.number(topic=sessions.topic[row], rank=url),
+        count=1 + _geometric(chance(_key(sessions.key[row], nth), "again"), again),
+        rank=rank,
+    )
+
+
+def _merged(clicks: Clicks) -> Clicks:
+    order = np.lexsort((clicks.url, clicks.query, clicks.user))
+    user, query, url = clicks.user[order], clicks.query[order], clicks.url[order]
+    new = (np.diff(user) != 0) | (np.diff(query) != 0) | (np.diff(url) != 0)
+    start = np.flatnonzero(np.concatenate(([True], new)))
+    return Clicks(
+        user=user[start],
+        query=query[start],
+        url=url[start],
+        count=np.add.reduceat(clicks.count[order], start),
+        rank=clicks.rank[order][start],
+    )
+
+
+def seconds(crowd: Crowd, clicks: Clicks, *, nth: Ints) -> Ints:
+    """When each pair is clicked for the n-th time, in seconds since the log began."""
+    visit = _key(_key(crowd.person(clicks.user), clicks.query), nth)
+    # The mean of two draws, shifted: quiet nights, and busiest at three in the afternoon.
+    hour = (chance(visit, "morning") + chance(visit, "evening")) / 2 + 0.125
+    time = floor(chance(visit, "day") * _DAYS) * _DAY + floor(hour % 1 * _DAY)
+    return np.minimum(time + 20 * clicks.rank, _DAYS * _DAY - 1)
+
+
+def chance(key: Keys, purpose: str) -> Floats:
+    """A number in [0, 1) for each key; those of two purposes are independent."""
+    drawn = _key(key ^ np.uint64(zlib.crc32(purpose.encode())), np.zeros(1, dtype=np.int64))
+    return np.asarray(drawn >> np.uint64(11), dtype=np.float64) * 2.0**-53
+
+
+def floor(x: Floats) -> Ints:
+    """The integers below."""
+    return np.floor(x).astype(np.int64)
+
+
+def _person(user: Ints, *, seed: int) -> Keys:
+    return _key(np.full(len(user), seed % 2**64, dtype=np.uint64), user)
+
+
+def _key(parent: Keys, child: Ints) -> Keys:
+    """A key for each child of each parent, as good as random (SplitMix64)."""
+    x = parent + (child.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _rank(drawn: Floats, law: Law, size: int) -> Ints:
+    """Ranks below `size`, by the inverse of the law's distribution function."""
+    flat, slope = law
+    if slope == 1:
+        ratio = (1 + size / flat) ** drawn
+    else:
+        within = 1 - (1 + size / flat) ** (1 - slope)
+        ratio = (1 - drawn * within) ** (1 / (1 - slope))
+    return np.minimum(floor(flat * (ratio - 1)), size - 1)
+
+
+def _geometric(drawn: Floats, again: float | Floats) -> Ints:
+    return floor(np.log1p(-drawn) / np.log(again))
+
+
+def _count_up(lengths: Ints) -> Ints:
+    """0, 1, … for each length in turn."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)

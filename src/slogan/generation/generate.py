@@ -1,0 +1,227 @@
+"""Write seeded click logs with the shape of real ones: the paper's Table 3, nobody's searches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.errors import InputError, StorageError
+from slogan.generation.crowd import (
+    Clicks,
+    Crowd,
+    chance,
+    draw_clicks,
+    draw_crowd,
+    floor,
+    seconds,
+)
+from slogan.generation.vocabulary import text_macros
+from slogan.progress import Progress, shown
+from slogan.storage.database import connected, reason
+from slogan.storage.folders import scratch_folder
+
+FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol")
+
+_FORMAT_OF_SUFFIX = {
+    ".aol.tsv": "aol",
+    ".txt": "aol",
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_COPY_OPTIONS = {
+    "tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
+    "csv": "FORMAT csv, HEADER",
+    "jsonl": "FORMAT json",
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "aol": "FORMAT csv, HEADER, DELIMITER '\t'",
+}
+_TRIPLETS = 'SELECT "user", query_text(query) AS query, url_text(url) AS url, "count" FROM numbers'
+_EVENTS = """
+SELECT "user" AS "AnonID", query_text(query) AS "Query",
+       TIMESTAMP '2006-03-01' + to_seconds("time") AS "QueryTime",
+       nullif("rank", 0) AS "ItemRank", CASE WHEN "rank" > 0 THEN url_text(url) END AS "ClickURL"
+FROM numbers"""
+
+_SESSIONS_PER_CHUNK = 1 << 17
+_LARGEST_ANON_ID = 24_999_999
+_IDLE_PAGES = 0.5
+
+
+def generate(
+    target: str | Path,
+    *,
+    users: int = 2_500,
+    seed: int = 0,
+    format: str | None = None,
+    clicks_per_user: float = 95.1,
+    progress: Progress | bool | None = None,
+) -> None:
+    """Write a synthetic click log; the same arguments give the same bytes.
+
+    The defaults give a log like the paper's: 237,786 clicks of 2,500 users.
+    The log is drawn as numbers into a private DuckDB file, and spelt out when copied to the target.
+
+    Args:
+        target: The file to write or replace; its suffixes say format and compression.
+        users: The number of users; each clicks at least once.
+        seed: Any integer.
+        format: One of `FORMATS`, where the name of the target does not say.
+        clicks_per_user: The mean number of clicks of a user.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    target = Path(target)
+    kind, compression = _kind(target, given=format)
+    _check(target, users=users, clicks_per_user=clicks_per_user)
+    crowd = draw_crowd(users, seed=seed, clicks_per_user=clicks_per_user)
+    with (
+        _clearly(target),
+        shown(progress) as on_progress,
+        scratch_folder(target.parent) as private,
+    ):
+        written = private / "log"
+        with connected(private / "numbers.duckdb", spill=private) as connection:
+            _limit(connection)
+            connection.execute(text_macros())
+            _draw(connection, crowd, kind, on_progress)
+            _spell(connection, written, kind, compression)
+        written.replace(target)
+
+
+def _kind(target: Path, *, given: str | None) -> tuple[str, str]:
+    """The format, and how the file is compressed."""
+    name = target.name.lower()
+    suffix = next((s for s in _COMPRESSIONS if name.endswith(s)), "")
+    plain = name.removesuffix(suffix)
+    found = given or next((f for s, f in _FORMAT_OF_SUFFIX.items() if plain.endswith(s)), None)
+    if found not in FORMATS:
+        raise InputError(
+            f"{given!r} is no format of a log"
+            if given
+            else f"no format is known for {target.name}",
+            hint=f"give --format, one of: {', '.join(FORMATS)}",
+        )
+    if suffix and found == "parquet":
+        raise InputError(
+            f"a Parquet file is compressed inside, not by {suffix}",
+            hint=f"leave {suffix} out of the name",
+        )
+    return found, _COMPRESSIONS.get(suffix, "")
+
+
+def _check(target: Path, *, users: int, clicks_per_user: float) -> None:
+    if users < 1:
+        raise InputError(
+            f"a log needs at least one user, got {users}", hint="the paper's log has 2500"
+        )
+    if not (math.isfinite(clicks_per_user) and clicks_per_user >= 1):
+        raise InputError(
+            f"each user clicks at least once, got {clicks_per_user} clicks per user",
+            hint="the paper's log has 95.1",
+        )
+    if target.is_dir() or not target.parent.is_dir():
+        raise InputError(
+            f"no file can be written at {target}", hint="name a file in a directory that exists"
+        )
+
+
+@contextmanager
+def _clearly(target: Path) -> Generator[None]:
+    """Say in words of our own that a disk is full, whether DuckDB notices it or Python."""
+    try:
+        yield
+    except (duckdb.OperationalError, OSError) as cause:
+        said = _said(cause)
+        if said is None:
+            raise
+        raise StorageError(
+            f"no log can be written to {target}: {said}",
+            hint="make room for twice the log, or name a file on another disk",
+        ) from cause
+
+
+def _said(cause: duckdb.Error | OSError) -> str | None:
+    """Why nothing could be written; None if that is not what went wrong."""
+    if isinstance(cause, OSError):
+        return cause.strerror or str(cause)
+    if isinstance(cause, duckdb.OutOfMemoryException):
+        return "neither memory nor the disk is large enough"
+    return reason(cause)
+
+
+def _limit(connection: duckdb.DuckDBPyConnection) -> None:
+    # One thread: the order of rows, and so the bytes, must not depend on the machine.
+    connection.execute("SET threads = 1")
+    connection.execute("SET memory_limit = '800MB'")
+
+
+def _draw(
+    connection: duckdb.DuckDBPyConnection,
+    crowd: Crowd,
+    kind: str,
+    progress: Progress,
+) -> None:
+    columns = _events if kind == "aol" else _triplets
+    for first, last in crowd.chunks(_SESSIONS_PER_CHUNK):
+        connection.register("chunk", columns(crowd, draw_clicks(crowd, first, last)))
+        connection.execute("CREATE TABLE IF NOT EXISTS numbers AS SELECT * FROM chunk LIMIT 0")
+        connection.execute("INSERT INTO numbers SELECT * FROM chunk")
+        connection.unregister("chunk")
+        users = len(crowd.sessions)
+        progress("generate", f"{last:,} of {users:,} users", last / users)
+
+
+def _spell(
+    connection: duckdb.DuckDBPyConnection, written: Path, kind: str, compression: str
+) -> None:
+    source = _EVENTS if kind == "aol" else _TRIPLETS
+    options = _COPY_OPTIONS[kind] + (f", COMPRESSION {compression}" if compression else "")
+    path = str(written.absolute()).replace("'", "''")
+    connection.execute(f"COPY ({source}) TO '{path}' ({options})")
+
+
+def _triplets(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
+    """One row for each user and pair, in the order of their first clicks."""
+    first = seconds(crowd, clicks, nth=np.zeros_like(clicks.user))
+    order = np.lexsort((first, clicks.user))
+    return {
+        "user": _anon_id(crowd, clicks.user[order]),
+        "query": clicks.query[order],
+        "url": clicks.url[order],
+        "count": clicks.count[order],
+    }
+
+
+def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
+    """One row for each click, and some for pages on which nothing was clicked (rank 0)."""
+    each, nth = clicks.one_by_one()
+    time = seconds(crowd, each, nth=nth)
+    page = crowd.person(each.user) ^ time.astype(np.uint64)
+    idle = np.flatnonzero(chance(page, "idle") < _IDLE_PAGES)
+    # A page without a click comes a little before one with a click.
+    earlier = time[idle] - 5 - floor(chance(page[idle], "earlier") * 90)
+    row = np.concatenate((np.arange(len(time)), idle))
+    when = np.concatenate((time, np.maximum(0, earlier)))
+    rank = np.concatenate((each.rank, np.zeros_like(idle)))
+    order = np.lexsort((rank, each.url[row], each.query[row], when, each.user[row]))
+    row = row[order]
+    return {
+        "user": _anon_id(crowd, each.user[row]),
+        "query": each.query[row],
+        "time": when[order],
+        "rank": rank[order],
+        "url": each.url[row],
+    }
+
+
+def _anon_id(crowd: Crowd, user: Ints) -> Ints:
+    step = max(1, _LARGEST_ANON_ID // len(crowd.sessions))
+    return 1 + user * step + floor(chance(crowd.person(user), "anon_id") * step)

@@ -1,0 +1,1 @@
+"""The ledger: what was released on whom, and what it cost."""

@@ -1,0 +1,134 @@
+"""Cap: what all releases on a population may cost together, whoever chooses them and when.
+
+The cap is a box of limits, fixed before the first release: one for μ², one for the ε and one
+for the δ that stages add. A rule on the composed (ε, δ) alone would not be sound if later
+releases are chosen in the light of earlier ones. Proof: docs/proofs/ledger.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from slogan.budget import Number, PrivacyBudget, exact
+from slogan.dp.accounting import SET_ASIDE, Account, gaussian_room
+from slogan.dp.curves import TINIEST, gaussian_epsilon
+from slogan.dp.mechanisms import Cost, Stage
+from slogan.errors import BudgetError
+
+_NONE = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past(Stage):
+    """Releases of the past, as one stage of an account."""
+
+    spent: Cost
+
+    @property
+    def cost(self) -> Cost:
+        return self.spent
+
+    @property
+    def mechanism(self) -> str:
+        return "past"
+
+    @property
+    def theorem(self) -> str:
+        return "composition"
+
+
+class Room(NamedTuple):
+    """The budget of the largest single release that still fits, rounded down."""
+
+    epsilon: float
+    delta: float
+
+
+def account(spent: Cost) -> Account:
+    """What was spent, ready to be read as (ε, δ)."""
+    return Account((Past(name="past", spent=spent),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """Releases within these limits are together (ε, δ)-DP."""
+
+    epsilon: Fraction
+    delta: Fraction
+    limits: Cost
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Number,
+        delta: Number,
+        *,
+        epsilon_aside: Number = 0,
+        delta_aside: Number | None = None,
+    ) -> Cap:
+        """The cap that leaves the most for noisy sums, beside what is set aside for the rest.
+
+        Args:
+            epsilon: ε that all releases together may reach.
+            delta: δ likewise.
+            epsilon_aside: The part of ε for stages that are no noisy sums, such as the sampling
+                of real rows.
+            delta_aside: The part of δ for the probabilities that stages set aside; half of δ if
+                not given.
+        """
+        budget = PrivacyBudget(epsilon=epsilon, delta=delta)
+        slack = exact(delta) * SET_ASIDE if delta_aside is None else exact(delta_aside)
+        others = Cost(epsilon=exact(epsilon_aside), delta=slack)
+        sums = Cost(mu_squared=gaussian_room(budget, others))
+        return cls(epsilon=exact(epsilon), delta=exact(delta), limits=sums + others)
+
+    def __post_init__(self) -> None:
+        if account(self.limits).delta(self.epsilon) > self.delta:
+            raise BudgetError(
+                f"limits that are not (ε, δ)-DP for ε = {float(self.epsilon):g} and "
+                f"δ = {float(self.delta):g}",
+                hint="set the cap by its ε and δ, and let the limits follow from them",
+            )
+
+    def admits(self, spent: Cost) -> bool:
+        """Whether releases that cost this much together stay within every limit."""
+        return min(self._remaining(spent).values()) >= 0
+
+    def remaining(self, spent: Cost) -> Cost:
+        """What is left of every limit; 0 where nothing is."""
+        return Cost(**{name: max(_NONE, left) for name, left in self._remaining(spent).items()})
+
+    def exceeds(self, other: Cap) -> bool:
+        """Whether this cap allows anything that the other does not."""
+        return (
+            self.epsilon > other.epsilon
+            or self.delta > other.delta
+            or not other.admits(self.limits)
+        )
+
+    def room(self, spent: Cost) -> Room | None:
+        """The one release that would use up what is left, if it shares δ out as the cap does."""
+        left = self.remaining(spent)
+        if not (left.delta and left.mu_squared) or not self.admits(spent):
+            return None
+        delta = self.delta * left.delta / self.limits.delta
+        if (curved := delta - left.delta) < TINIEST:
+            return None
+        epsilon = gaussian_epsilon(curved, left.mu_squared)
+        return Room(_rounded_down(min(epsilon, self.epsilon)), _rounded_down(delta))
+
+    def _remaining(self, spent: Cost) -> dict[str, Fraction]:
+        return {
+            "mu_squared": self.limits.mu_squared - spent.mu_squared,
+            "epsilon": self.limits.epsilon - spent.epsilon,
+            "delta": self.limits.delta - spent.delta,
+        }
+
+
+def _rounded_down(number: Fraction) -> float:
+    """Four digits, for a person to type; never more than the number."""
+    unit = Fraction(10) ** (math.floor(math.log10(number)) - 3) if number else Fraction(1)
+    return float(f"{float(math.floor(number / unit) * unit):.4g}")

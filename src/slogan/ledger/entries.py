@@ -1,0 +1,329 @@
+"""Books: what the entries of a ledger say together. Names and meanings of entries never change."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    model_validator,
+)
+from pydantic import ValidationError as NotAnEntryError
+
+from slogan.dp.accounting import composed, rounded_down, rounded_up
+from slogan.dp.mechanisms import Cost
+from slogan.errors import BudgetError, LedgerError
+from slogan.ledger.cap import Cap, account
+from slogan.ledger.hash_chain import Link, head
+from slogan.storage.atomic import MANIFEST, Attempt, Outcome
+from slogan.storage.untrusted import is_sayable
+
+_DEFAULT_EPSILON = Fraction(1)
+_DEFAULT_DELTA = Fraction(1, 10**6)
+
+
+_LARGEST = 10**100
+_MOST_BITS = 2**13
+"""Of a numerator or denominator; those of releases have hundreds."""
+_MOST_BITS_TOGETHER = 2**18
+"""Of the denominator of a sum: budgets of some thousand kinds have one."""
+_LONGEST_NAME, _LONGEST_PATH = 255, 4_095
+
+
+def _fraction(number: object) -> Fraction:
+    found = number if isinstance(number, Fraction) else _read_fraction(number)
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
+        raise ValueError("a fraction of too many digits")
+    if found > _LARGEST:
+        raise ValueError("not a number of reasonable size")
+    return found
+
+
+def _read_fraction(text: object) -> Fraction:
+    if (
+        not isinstance(text, str)
+        or len(text) > _MOST_BITS
+        or not re.fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", text)
+    ):
+        raise ValueError("not a non-negative fraction")
+    return Fraction(text)
+
+
+Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Costs(_Entry):
+    """A cost, part by part, as exact fractions."""
+
+    mu_squared: Exact
+    epsilon: Exact
+    delta: Exact
+
+    @classmethod
+    def of(cls, cost: Cost) -> Costs:
+        """The entry of a cost."""
+        try:
+            return cls(**{part.name: getattr(cost, part.name) for part in fields(cost)})
+        except NotAnEntryError as cause:
+            raise LedgerError(
+                "the cost of the release has more digits than a ledger keeps",
+                hint="write epsilon, delta and shares with fewer digits",
+            ) from cause
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of an entry."""
+        return Cost(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class Opened(_Entry):
+    """The first entry: whose ledger this is."""
+
+    kind: Literal["opened"] = "opened"
+    version: Literal[1] = 1
+    population: str
+
+
+class CapSet(_Entry):
+    """From here on, this is the cap."""
+
+    kind: Literal["cap"] = "cap"
+    epsilon: Exact
+    delta: Exact
+    limits: Costs
+    raised: bool
+
+    @property
+    def cap(self) -> Cap:
+        """The cap of an entry."""
+        return Cap(epsilon=self.epsilon, delta=self.delta, limits=self.limits.cost)
+
+
+class Booked(_Entry):
+    """A release that is about to be published. Without a later outcome it counts as published."""
+
+    kind: Literal["release"] = "release"
+    method: str
+    parameters: dict[str, str | int | None]
+    cost: Costs | None
+    """None if no accounting covers the release."""
+    test_run: bool
+    allow_unaccounted: bool
+    manifest_sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    target: str
+    token: str = Field(pattern="^[0-9a-f]+$")
+
+    @property
+    def attempt(self) -> Attempt:
+        """Where it was to appear."""
+        return Attempt(Path(self.target), self.token)
+
+    @model_validator(mode="after")
+    def _could_be_attempted(self) -> Self:
+        target = Path(self.target)
+        if not (is_sayable(target) and target.is_absolute() and target.name not in ("", "..")):
+            raise ValueError("not the path of a folder")
+        place = self.attempt.replaced / MANIFEST
+        longest = max(len(name.encode()) for name in place.parts)
+        if longest > _LONGEST_NAME or len(str(place).encode()) > _LONGEST_PATH:
+            raise ValueError("a path longer than any")
+        return self
+
+
+class CameToNothing(_Entry):
+    """A run whose noise let nothing through. It counts, or one could try until it does not."""
+
+    kind: Literal["nothing"] = "nothing"
+    method: str
+    parameters: dict[str, str | int | None]
+    cost: Costs | None
+    """None for a test run."""
+    test_run: bool
+
+
+class Settled(_Entry):
+    """What became of a booked release."""
+
+    kind: Literal["outcome"] = "outcome"
+    release: int
+    """The number of its entry."""
+    outcome: Outcome
+
+
+Entry = Opened | CapSet | Booked | CameToNothing | Settled
+_ENTRIES: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+
+
+@dataclass(frozen=True)
+class Books:
+    """A ledger as it stood at one moment, checked link by link."""
+
+    file: Path
+    links: tuple[Link, ...]
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries in order."""
+        try:
+            return tuple(_ENTRIES.validate_python(link.entry) for link in self.links)
+        except NotAnEntryError as cause:
+            raise LedgerError(
+                f"{self.file} holds an entry that this version of slogan does not know",
+                hint="use the version that wrote it, or a newer one",
+            ) from cause
+
+    @property
+    def population(self) -> str:
+        """Whose ledger it is."""
+        first = self.entries[0] if self.entries else None
+        return first.population if isinstance(first, Opened) else ""
+
+    @property
+    def head(self) -> str:
+        """The hash that stands for the whole ledger."""
+        return head(self.links)
+
+    @cached_property
+    def outcomes(self) -> dict[int, Outcome]:
+        """What became of each booked release, by the number of its entry."""
+        return {e.release: e.outcome for e in self.entries if isinstance(e, Settled)}
+
+    def booked(self) -> Iterator[tuple[int, Booked]]:
+        """All releases that were ever about to be published, with the numbers of their entries."""
+        for number, entry in enumerate(self.entries):
+            if isinstance(entry, Booked):
+                yield number, entry
+
+    @cached_property
+    def releases(self) -> list[Booked]:
+        """The releases that count: all but those known not to have been published."""
+        return [e for number, e in self.booked() if self.outcomes.get(number) != "abandoned"]
+
+    @property
+    def nothings(self) -> Iterator[tuple[int, CameToNothing]]:
+        """The runs that let nothing through, with the numbers of their entries."""
+        for number, entry in enumerate(self.entries):
+            if isinstance(entry, CameToNothing):
+                yield number, entry
+
+    @cached_property
+    def spent(self) -> Cost:
+        """What all runs cost together, as far as there is an accounting for them."""
+        runs = [*self.releases, *(nothing for _, nothing in self.nothings)]
+        costs = [e.cost.cost for e in runs if e.cost is not None]
+        self._require_sums(costs)
+        return composed(costs)
+
+    def _require_sums(self, costs: list[Cost]) -> None:
+        """Refuse fractions that have so little in common that adding them up takes hours."""
+        for part in fields(Cost):
+            common = 1
+            for denominator in {getattr(cost, part.name).denominator for cost in costs}:
+                common = math.lcm(common, denominator)
+                if common.bit_length() > _MOST_BITS_TOGETHER:
+                    raise LedgerError(
+                        f"{self.file} holds costs of too many digits to be added up",
+                        hint="restore the file from a backup; until then nothing is released",
+                    )
+
+    @cached_property
+    def cap(self) -> Cap | None:
+        """The cap in force."""
+        caps = [entry for entry in self.entries if isinstance(entry, CapSet)]
+        try:
+            return caps[-1].cap if caps else None
+        except BudgetError as cause:
+            raise LedgerError(
+                f"{self.file} holds a cap that is none: {cause.problem}",
+                hint="restore the file from a backup; until then nothing is released",
+            ) from cause
+
+    @property
+    def cap_came_first(self) -> bool:
+        """Whether no run could have influenced the choice of the cap."""
+        last = max(n for n, entry in enumerate(self.entries) if isinstance(entry, CapSet))
+        runs = [n for n, _ in (*self.booked(), *self.nothings)]
+        return all(n > last or self.outcomes.get(n) == "abandoned" for n in runs)
+
+    def require_link(self, noted: str) -> None:
+        """Refuse a ledger that no longer holds the link whose hash was noted elsewhere."""
+        if noted not in {link.hash for link in self.links}:
+            raise LedgerError(
+                f"{self.file} checks link by link, but does not hold the link {noted[:64]}",
+                hint="its end was cut off, or it is another ledger: restore it from a backup",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything `slogan ledger` shows."""
+        return {
+            "population": self.population,
+            "file": str(self.file),
+            "head": self.head,
+            "entries": [
+                {"number": link.number, "time": link.time, **link.entry, "hash": link.hash}
+                for link in self.links
+            ],
+            "releases": len(self.releases),
+            "nothings": len([*self.nothings]),
+            "unaccounted": sum(e.cost is None and not e.test_run for e in self.releases),
+            "test_runs": sum(e.test_run for e in self.releases),
+            "spent": _numbers(self.spent),
+            "composed": self._composed(),
+            "cap": self._cap(),
+            "remaining": self._remaining(),
+        }
+
+    def _composed(self) -> dict[str, float | None]:
+        epsilon = self.cap.epsilon if self.cap else _DEFAULT_EPSILON
+        delta = self.cap.delta if self.cap else _DEFAULT_DELTA
+        together = account(self.spent)
+        try:
+            reached = rounded_up(together.epsilon(delta))
+        except BudgetError:  # the stages set aside all of this δ
+            reached = None
+        return {
+            "epsilon": float(epsilon),
+            "delta_at_epsilon": rounded_up(together.delta(epsilon)),
+            "delta": float(delta),
+            "epsilon_at_delta": reached,
+        }
+
+    def _cap(self) -> dict[str, Any] | None:
+        if self.cap is None:
+            return None
+        return {
+            "epsilon": float(self.cap.epsilon),
+            "delta": float(self.cap.delta),
+            "limits": _numbers(self.cap.limits, rounded_down),
+            "came_first": self.cap_came_first,
+        }
+
+    def _remaining(self) -> dict[str, Any] | None:
+        if self.cap is None:
+            return None
+        room = self.cap.room(self.spent)
+        return {
+            **_numbers(self.cap.remaining(self.spent), rounded_down),
+            "one_release": None if room is None else room._asdict(),
+        }
+
+
+def _numbers(cost: Cost, rounded: Callable[[Fraction], float] = rounded_up) -> dict[str, float]:
+    parts = ("mu_squared", "epsilon", "delta")
+    return {name: rounded(getattr(cost, name)) for name in parts}

@@ -1,0 +1,328 @@
+"""Ledger: one private file per population that grants releases, or refuses them.
+
+A release is booked before it gets its name and settled afterwards, under one lock. Whoever opens
+the ledger next settles what a killed run left open, by looking at the disk; in doubt, the budget
+counts as spent. Proof: docs/proofs/ledger.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from slogan.dp.accounting import rounded_up
+from slogan.dp.mechanisms import Cost
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError
+from slogan.ledger.cap import Cap
+from slogan.ledger.entries import (
+    Booked,
+    Books,
+    CameToNothing,
+    CapSet,
+    Costs,
+    Entry,
+    Opened,
+    Settled,
+)
+from slogan.ledger.hash_chain import Chain
+from slogan.storage.atomic import MANIFEST, Attempt, publish, sha256_of, sync
+from slogan.storage.untrusted import is_sayable
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SUFFIX = ".ledger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What a release tells the ledger; nothing in it depends on the log.
+
+    Args:
+        method: The verb and how it counts.
+        parameters: The public choices of the release.
+        cost: None if no accounting covers the release.
+        test_run: Whether a seed was given. Such a run protects nobody, so it has no cost either.
+    """
+
+    method: str
+    parameters: Mapping[str, str | int | float | None]
+    cost: Cost | None
+    test_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Where a release is recorded."""
+
+    population: str
+    file: str
+    head: str
+    """The hash of the last entry: note it to notice a ledger whose end was cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The ledger of a population: `create` it once, then book every release in it."""
+
+    file: Path
+    population: str
+
+    @classmethod
+    def open(cls, population: str | None = None, file: str | Path | None = None) -> Ledger:
+        """Find a ledger by the name of its population, in the user's own folder, or by its file."""
+        if population is None and file is None:
+            raise OptionError(
+                "a ledger needs a name or a place",
+                hint="give --population NAME, or --ledger FILE",
+            )
+        name = Path(file or "").stem if population is None else population
+        if not _NAME.fullmatch(name):
+            raise OptionError(
+                "the name of a population has letters, digits, '.', '_' and '-', at most 100",
+                hint="such as web-users-2026",
+            )
+        place = folder() / f"{name}{_SUFFIX}" if file is None else Path(file)
+        if not is_sayable(place):
+            raise OptionError(
+                "the name of the ledger is not UTF-8, or holds a NUL",
+                hint="choose another --ledger",
+            )
+        ledger = cls(Path(os.path.realpath(place)), name)
+        if population is None and ledger.file.exists():
+            return cls(ledger.file, _population(ledger.file))
+        return ledger
+
+    def create(self) -> Books:
+        """Start the ledger of a population that has none."""
+        with self._chain.locked():
+            if self.file.exists():
+                raise LedgerError(f"{self.file} already exists", hint="a ledger is created once")
+            return self._add(Books(self.file, ()), Opened(population=self.population))
+
+    def books(self) -> Books:
+        """Everything it says, after settling what a killed run left open."""
+        with self._settled() as books:
+            return books
+
+    def set_cap(self, cap: Cap, *, allow_raise: bool = False) -> Books:
+        """Set the cap, or change it; both are entries. Raising it must be asked for."""
+        with self._settled() as books:
+            old = books.cap
+            if old == cap:
+                return books
+            raised = old is not None and cap.exceeds(old)
+            if raised and not allow_raise:
+                raise BudgetRefusedError(
+                    f"population {self.population!r} has a cap that this one would raise",
+                    hint="users were promised the old cap; to break that, add --raise-cap, "
+                    "which is recorded",
+                )
+            entry = CapSet(
+                epsilon=cap.epsilon, delta=cap.delta, limits=Costs.of(cap.limits), raised=raised
+            )
+            return self._add(books, entry)
+
+    def check(self, charge: Charge, *, allow_unaccounted: bool = False) -> None:
+        """Refuse early what would be refused in the end."""
+        with self._settled() as books:
+            _require(books, charge, allow_unaccounted=allow_unaccounted)
+
+    def booking(
+        self, charge: Charge, ended: list[Books], *, allow_unaccounted: bool = False
+    ) -> Callable[[Attempt], AbstractContextManager[Books]]:
+        """For `publish`: book the release, let it be published, and settle it.
+
+        Args:
+            charge: What the release tells the ledger.
+            ended: Gets the books as they stand then, so that nobody need open them again.
+            allow_unaccounted: Whether a release may be one that no accounting covers.
+        """
+
+        def booked(attempt: Attempt) -> AbstractContextManager[Books]:
+            return self._book(attempt, charge, ended, allow_unaccounted=allow_unaccounted)
+
+        return booked
+
+    def book_nothing(self, charge: Charge) -> Books:
+        """Record a run whose noise left nothing to release; it counts whatever the cap says."""
+        cost = None if charge.test_run else charge.cost
+        entry = CameToNothing(
+            method=charge.method,
+            parameters={name: _plain(value) for name, value in charge.parameters.items()},
+            cost=None if cost is None else Costs.of(cost),
+            test_run=charge.test_run,
+        )
+        with self._settled() as books:
+            return self._add(books, entry)
+
+    @contextmanager
+    def _book(
+        self, attempt: Attempt, charge: Charge, ended: list[Books], *, allow_unaccounted: bool
+    ) -> Generator[Books]:
+        with self._settled() as books:
+            _require(books, charge, allow_unaccounted=allow_unaccounted)
+            cost = None if charge.test_run else charge.cost
+            entry = Booked(
+                method=charge.method,
+                parameters={name: _plain(value) for name, value in charge.parameters.items()},
+                cost=None if cost is None else Costs.of(cost),
+                test_run=charge.test_run,
+                allow_unaccounted=allow_unaccounted,
+                manifest_sha256=sha256_of(attempt.partial / MANIFEST),
+                target=str(attempt.target),
+                token=attempt.token,
+            )
+            attempt.name_ledger(self.file)
+            booked = self._add(books, entry)
+            try:
+                yield booked
+            finally:
+                ended.append(self._settle(booked))
+
+    @contextmanager
+    def _settled(self) -> Generator[Books]:
+        """The books while nobody else can change them, with no release left open."""
+        if not self.file.exists():
+            raise LedgerError(
+                f"population {self.population!r} has no ledger at {self.file}",
+                hint="check the name; slogan ledger --create starts a ledger",
+            )
+        with self._chain.locked():
+            books = Books(self.file, tuple(self._chain.read()))
+            if books.population != self.population:
+                raise LedgerError(
+                    f"{self.file} is the ledger of {books.population!r}, not of "
+                    f"{self.population!r}",
+                    hint="one ledger belongs to one population: check --population and --ledger",
+                )
+            try:
+                books = self._settle(books)
+            except OSError as cause:
+                raise LedgerError(
+                    f"{self.file} cannot settle what became of a release: {cause.strerror}",
+                    hint="the disk of the release fails; until it can be written, the release "
+                    "counts as published",
+                ) from cause
+            yield books
+
+    def _settle(self, books: Books) -> Books:
+        """Decide by the disk what became of releases without outcome, and clean up after them."""
+        for number, entry in books.booked():
+            attempt = entry.attempt
+            if number not in books.outcomes:
+                outcome = attempt.outcome(entry.manifest_sha256)
+                if outcome == "published":
+                    sync(attempt.target.parent)  # a killed run may not have come to it
+                books = self._add(books, Settled(release=number, outcome=outcome))
+            attempt.clean_up()  # only now: what is left beside the target is the evidence
+        return books
+
+    def _add(self, books: Books, entry: Entry) -> Books:
+        links = self._chain.append(books.links, entry.model_dump(mode="json"))
+        return Books(self.file, tuple(links))
+
+    @property
+    def _chain(self) -> Chain:
+        return Chain(self.file)
+
+
+def publish_recorded(
+    target: Path,
+    fill: Callable[[Path], None],
+    *,
+    force: bool,
+    charge: Charge,
+    ledger: Ledger | None,
+    allow_unaccounted: bool = False,
+) -> Recorded | None:
+    """Publish a folder as a release; returns where that is recorded, None without a ledger."""
+    if ledger is None:
+        publish(target, fill, force=force, settled=settled)
+        return None
+    ended: list[Books] = []
+    booking = ledger.booking(charge, ended, allow_unaccounted=allow_unaccounted)
+    publish(target, fill, force=force, booked=booking, settled=settled)
+    return Recorded(population=ledger.population, file=str(ledger.file), head=ended[0].head)
+
+
+def settled(file: Path) -> bool:
+    """Whether the ledger in this file has no release left open; False while it cannot be used."""
+    try:
+        Ledger(file, _population(file)).books()
+    except LedgerError:
+        return False
+    return True
+
+
+def folder() -> Path:
+    """Where ledgers are kept that are found by name."""
+    try:
+        return user_data_path("slogan") / "ledgers"
+    except RuntimeError as cause:
+        raise LedgerError(
+            "this user has no home folder in which ledgers are kept",
+            hint="give --ledger FILE, or set HOME or XDG_DATA_HOME to an absolute path",
+        ) from cause
+
+
+def known() -> list[Ledger]:
+    """All ledgers that are found by name."""
+    files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
+    return [Ledger.open(file.name.removesuffix(_SUFFIX)) for file in files]
+
+
+def _population(file: Path) -> str:
+    return Books(file, tuple(Chain(file).read())).population
+
+
+def _plain(value: str | float | None) -> str | int | None:
+    """Entries hold no floats: one number has one spelling."""
+    return str(value) if isinstance(value, float) else value
+
+
+def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
+    cap, name = books.cap, books.population
+    if cap is None:
+        return
+    if charge.test_run:
+        raise BudgetRefusedError(
+            f"population {name!r} has a cap, and a seeded test run protects nobody",
+            hint="leave out --seed, or test with a made-up log and without --population",
+        )
+    if charge.cost is None:
+        if allow_unaccounted:
+            return
+        raise BudgetRefusedError(
+            f"population {name!r} has a cap, and no accounting covers this release: its guarantee "
+            "is given the counts, and the counts are not private",
+            hint="release it with synthesize, or add --allow-unaccounted: then it is recorded, and "
+            "the cap says nothing about it",
+        )
+    if not cap.admits(books.spent + charge.cost):
+        raise _refusal(books, cap, charge.cost)
+
+
+def _refusal(books: Books, cap: Cap, cost: Cost) -> BudgetRefusedError:
+    room = cap.room(books.spent)
+    left = (
+        "that is room for no further release"
+        if room is None
+        else f"that is room for one release with epsilon = {room.epsilon:g} and "
+        f"delta = {room.delta:g}"
+    )
+    return BudgetRefusedError(
+        f"the release would exceed the cap of population {books.population!r}: it costs "
+        f"{_words(cost)}, and what remains is {_words(cap.remaining(books.spent))}; {left}",
+        hint=f"spend less; slogan ledger --population {books.population} shows what was spent",
+    )
+
+
+def _words(cost: Cost) -> str:
+    parts = {"mu squared": cost.mu_squared, "epsilon": cost.epsilon, "delta": cost.delta}
+    said = [f"{name} = {rounded_up(part):.4g}" for name, part in parts.items() if part]
+    return ", ".join(said) or "nothing"

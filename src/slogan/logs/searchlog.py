@@ -1,0 +1,343 @@
+"""SearchLog: where a log is, its format, and which column is the user, query, url and count."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from slogan.errors import LogFormatError, MissingColumnError, OptionError
+from slogan.logs.archives import require_modest, require_sound
+from slogan.logs.files import (
+    ENCODINGS,
+    expand,
+    first_line,
+    folders_of,
+    format_of,
+    parquet_columns,
+    refuse_utf_16,
+    split_fields,
+)
+
+MOST_COLUMNS = 10_000
+
+_NO_HEADER = "for a file without a header give --columns user,query,url,count"
+# Names under which headers call the four roles, compared without case, spaces, "-" and "_".
+_KNOWN_AS = {
+    "user": ("user", "userid", "anonid", "uid"),
+    "query": ("query", "q", "searchquery"),
+    "url": ("url", "clickurl", "clickedurl"),
+    "count": ("count", "clicks", "frequency"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """All columns of a log in their order, and the names of those the method models."""
+
+    names: tuple[str, ...]
+    user: str
+    query: str
+    url: str
+    count: str | None
+    """None for a log of events: each row with a url is one click."""
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The name of the column for each role that has one."""
+        roles = {"user": self.user, "query": self.query, "url": self.url}
+        return roles if self.count is None else {**roles, "count": self.count}
+
+
+def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
+    """Find out which column is the user, the query, the url and the count.
+
+    Args:
+        names: The log's column names.
+        given: For each role the name the caller gave, or None to detect it.
+        show: Whether the names may be quoted in an error; without a header they are data.
+    """
+    _require_names(names)
+    roles = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
+    required = {role: name for role, name in roles.items() if role != "count"}
+    for role, name in required.items():
+        if name is None:
+            raise _missing(f"the log has no column for the {role}", role, names, show=show)
+    chosen = [name for name in roles.values() if name is not None]
+    if len(set(chosen)) != len(chosen):
+        raise OptionError(
+            "one column is given two meanings",
+            hint="--user, --query, --url and --count must name different columns",
+        )
+    return Columns(
+        names=names,
+        user=roles["user"] or "",
+        query=roles["query"] or "",
+        url=roles["url"] or "",
+        count=roles["count"],
+    )
+
+
+def _require_names(names: tuple[str, ...]) -> None:
+    """Refuse names that the engines cannot write, or cannot tell apart: they ignore case."""
+    if len(names) > MOST_COLUMNS:
+        raise LogFormatError(
+            f"the log has {len(names):,} columns, more than {MOST_COLUMNS:,}",
+            hint="check --format, or leave out columns that are not needed",
+        )
+    for place, name in enumerate(names, start=1):
+        if not name:
+            raise MissingColumnError(
+                f"column {place} has no name",
+                hint=f"name it in the header, or leave it out; {_NO_HEADER}",
+            )
+        if "\0" in name:
+            raise MissingColumnError(
+                f"the name of column {place} holds a zero byte", hint="write the log as UTF-8 text"
+            )
+    if len({name.lower() for name in names}) != len(names):
+        raise MissingColumnError(
+            "two columns have the same name, or names that differ in case only",
+            hint=f"rename one, or leave it out; {_NO_HEADER}",
+        )
+
+
+def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
+    if role == "count" and given == "":
+        return None
+    if given is not None:
+        if given in names:
+            return given
+        raise _missing(f"there is no column {given!r}", role, names, show=show)
+    for known in _KNOWN_AS[role]:
+        fitting = [n for n in names if _bare(n) == known]
+        if len(fitting) > 1:
+            raise _missing(f"{len(fitting)} columns may be the {role}", role, names, show=show)
+        if fitting:
+            return fitting[0]
+    return None
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace(" ", "").replace("-", "").replace("_", "")
+
+
+def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
+    what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
+    return MissingColumnError(
+        f"{problem}; {what}",
+        hint=f"name it with --{role} NAME; {_NO_HEADER}",
+    )
+
+
+Source = str | Path | Sequence[str | Path]
+Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
+"""The names of the columns at addresses, given with their format and encoding."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SearchLog:
+    """A click log: files of one format, or a table in memory, and what its columns mean."""
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    """The directories that stood for files in them."""
+    addresses: tuple[str, ...] = ()
+    """Where only Spark finds the log, such as s3a://bucket/clicks."""
+    table: object | None = None
+    format: str
+    compression: str = ""
+    header: bool = True
+    encoding: str = "utf-8"
+    columns: Columns
+    skip_bad_rows: bool = False
+
+    def __repr__(self) -> str:
+        parts = len(self.files) + len(self.addresses)
+        where = f"{parts} {self.format} file(s)" if parts else type(self.table).__name__
+        roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
+        return f"<SearchLog: {where}, {roles}>"
+
+    @property
+    def suffix(self) -> str:
+        """The ending of a file in this log's format."""
+        return f".{self.format}{self.compression}"
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether each row is one click, rather than a number of them."""
+        return self.columns.count is None
+
+
+def read(
+    source: Source | object,
+    *,
+    format: str | None = None,
+    user: str | None = None,
+    query: str | None = None,
+    url: str | None = None,
+    count: str | None = None,
+    columns: tuple[str, ...] | None = None,
+    encoding: str = "utf-8",
+    on_bad_row: str = "error",
+    peek: Peek | None = None,
+) -> SearchLog:
+    """Describe a log without counting it: files, a glob, or a table of any common library.
+
+    Args:
+        source: A path, several, a glob pattern, or a table.
+        format: tsv, csv, jsonl or parquet, where the file name does not say.
+        user: The column of the user-ID; found in the header if not given. So are the next three.
+        query: The column of the query.
+        url: The column of the clicked url.
+        count: The column of the number of clicks; without one, or for "", each click is a row.
+        columns: All column names in order, for a text file that has no header.
+        encoding: utf-8 or latin-1, of text files.
+        on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
+        peek: Who looks where this process cannot; see `slogan.engines.settings`.
+    """
+    roles = {"user": user, "query": query, "url": url, "count": count}
+    if on_bad_row not in ("error", "skip"):
+        raise OptionError(
+            "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
+        )
+    skip = on_bad_row == "skip"
+    if not _is_path(source):
+        found = assign_roles(_table_columns(source), roles, show=True)
+        return SearchLog(table=source, format="parquet", columns=found, skip_bad_rows=skip)
+    addresses = _addresses(source)
+    files = () if addresses else expand(source)  # pyright: ignore[reportArgumentType]
+    kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
+    if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
+        raise OptionError(
+            f"{kind} files are not read as {encoding}",
+            hint="--encoding latin-1 is for TSV and CSV files; the others are UTF-8",
+        )
+    if columns is not None and kind not in ("tsv", "csv"):
+        raise OptionError(
+            f"--columns is for text files without a header, not for {kind}",
+            hint="name single columns with --user, --query, --url, --count",
+        )
+    here = files or _local(addresses)
+    for file in here if compression else ():
+        require_sound(file, compression)
+    for file in here if kind != "parquet" else ():
+        refuse_utf_16(file, compression)
+    if columns is None and addresses:
+        names = _looked_up(addresses, kind, encoding, peek)
+    else:
+        names = _names(files, kind, compression, encoding, columns)
+    found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
+    for file in here if kind == "parquet" else ():
+        require_modest(file, found.roles)
+    return SearchLog(
+        files=files,
+        folders=folders_of(source) if files else (),  # pyright: ignore[reportArgumentType]
+        addresses=addresses,
+        format=kind,
+        compression=compression,
+        header=columns is None,
+        encoding=encoding,
+        columns=found,
+        skip_bad_rows=skip,
+    )
+
+
+def _addresses(source: object) -> tuple[str, ...]:
+    if not _is_path(source):
+        return ()
+    several = isinstance(source, list | tuple)
+    items = [str(item) for item in cast("list[object]", source)] if several else [str(source)]
+    found = tuple(item for item in items if re.match(r"[a-z][a-z0-9+.-]*://", item))
+    if found and len(found) < len(items):
+        raise OptionError(
+            "some parts of the log are files and some are at addresses",
+            hint="write files as addresses too: file:///data/clicks.tsv",
+        )
+    return found
+
+
+def _local(addresses: tuple[str, ...]) -> tuple[Path, ...]:
+    """The files of this machine among them, as far as their names are patterns of ours too."""
+    names = (a.removeprefix("file://") for a in addresses if a.startswith("file://"))
+    return expand([found for name in names for found in glob.glob(name)])
+
+
+def _looked_up(
+    addresses: tuple[str, ...], kind: str, encoding: str, peek: Peek | None
+) -> tuple[str, ...]:
+    if peek is None:
+        raise OptionError(
+            f"only Spark reads {addresses[0].partition(':')[0]}:// addresses",
+            hint="give --engine spark; in Python, a Spark DataFrame",
+        )
+    return peek(addresses, kind, encoding)
+
+
+def _is_path(source: object) -> bool:
+    if isinstance(source, list | tuple):
+        return all(isinstance(item, str | Path) for item in source)  # pyright: ignore[reportUnknownVariableType]
+    return isinstance(source, str | Path)
+
+
+def _table_columns(table: object) -> tuple[str, ...]:
+    schema = getattr(table, "collect_schema", None)  # a Polars LazyFrame
+    if callable(schema):
+        lazy: Any = schema()
+        return tuple(lazy.names())
+    for attribute in ("column_names", "columns"):
+        if (names := getattr(table, attribute, None)) is not None:
+            return tuple(str(n) for n in names)
+    raise LogFormatError(
+        f"a {type(table).__name__} is not a log",
+        hint="give a path, or a Polars, pandas, Arrow or DuckDB table",
+    )
+
+
+def _names(
+    files: tuple[Path, ...],
+    kind: str,
+    compression: str,
+    encoding: str,
+    given: tuple[str, ...] | None,
+) -> tuple[str, ...]:
+    if given is not None:
+        return given
+    if kind == "parquet":
+        return parquet_columns(files[0])
+    headers = {f: _header(f, kind, compression, encoding) for f in files}
+    names = headers[files[0]]
+    for file, other in headers.items():
+        same = set(other) == set(names) if kind == "jsonl" else other == names
+        if not same:
+            raise LogFormatError(
+                f"{file.name} has other columns than {files[0].name}",
+                hint="give files with the same header",
+            )
+    return names
+
+
+def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
+    line = first_line(file, compression, encoding)
+    if kind != "jsonl":
+        try:
+            return split_fields(line, kind)
+        except csv.Error as cause:
+            raise LogFormatError(
+                f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
+            ) from cause
+    try:
+        first = json.loads(line)
+        json.dumps(first, ensure_ascii=False).encode()  # half a character is no text
+    except (ValueError, RecursionError):
+        first = None
+    if not isinstance(first, dict):
+        raise LogFormatError(
+            f"{file.name}, line 1: not a JSON object", hint="JSON Lines has one object a line"
+        )
+    return tuple(str(key) for key in first)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

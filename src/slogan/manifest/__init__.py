@@ -1,0 +1,1 @@
+"""The manifest: what a release says of itself, and what it promises."""

@@ -1,0 +1,195 @@
+"""Summaries and certificates: what was computed from the raw log, for the curator alone.
+
+There is one model of each for each kind of release. A release fills it, and the curator's report
+is made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from slogan.errors import LogFormatError
+from slogan.logs.searchlog import Columns
+from slogan.manifest.manifest import Manifest
+from slogan.manifest.notebook import html_table
+from slogan.modes import ReleaseKind
+from slogan.storage.untrusted import modest
+
+CURATOR_ONLY = "Computed from the raw log: for the curator, not for publication."
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Share = Annotated[float, Field(ge=0, lt=2**63)]
+Fate = Literal[
+    "unique_pairs",
+    "removed_users",
+    "too_dear",
+    "not_chosen",
+    "thinned",
+    "not_drawn",
+    "kept",
+    "not_selected",
+    "represented",
+]
+"""What became of a click of the log."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What the charts of clicks and supports are drawn from, whatever the log's size."""
+
+    frequency_before: list[tuple[Count, Count]]
+    """Rank and clicks of shared pairs, at ranks evenly spread on a logarithmic axis."""
+    frequency_after: list[tuple[Count, Count]]
+    supports: list[tuple[Share, Share]]
+    """c_ij/|D| and κ·x_ij/|O| of the most clicked pairs of D."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSizes:
+    """How large a log is, or a part of one."""
+
+    clicks: Count
+    users: Count
+    pairs: Count
+
+
+class Input(_Record):
+    """A file or address of the log."""
+
+    file: str
+    sha256: str
+
+
+class Summary(_Record):
+    """What a curator wants to know of a release. It depends on the log: not for publication."""
+
+    epsilon: float
+    delta: float
+    users: Count
+    pairs: Count
+    clicks_in: Count
+    rows_without_click: Count
+    bad_rows: dict[str, Count]
+    clicks_out: Count
+    pairs_out: Count
+    users_out: Count
+    test_run: bool
+    seconds: dict[str, float]
+    arrived: tuple[str, ...] = ()
+    """What came to this process from an engine that runs elsewhere, each with its size."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `--json`; empty ones that few releases have are left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def __repr__(self) -> str:
+        size = f"{self.clicks_out:,} clicks, {self.pairs_out:,} pairs, {self.users_out:,} users"
+        return f"<{type(self).__name__}: {size}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return html_table(("", ""), self.to_dict().items(), note=CURATOR_ONLY)
+
+
+class _RealRowsSummary(Summary):
+    objective: str
+    budget_per_user: float
+    """What each user may be charged, or the most clicks that any user is expected to show."""
+    size_bound: float
+    exposed_users_expected: float
+    """Users of whom a row is expected to be shown."""
+
+
+class SanitizedSummary(_RealRowsSummary):
+    """What was released of a plan, how good it is, and what it exposes."""
+
+    counts: Literal["exact", "laplace"]
+    shared: LogSizes
+    users_unconstrained: Count
+    """Users without a shared pair."""
+    users_removed: Count
+    value: float
+    """The utility reached, in the objective's own unit."""
+    bound: float
+    """Proven: no integer solution is better."""
+    gap: float
+    status: str
+    solver: str
+    convergence: tuple[tuple[int, float, float], ...] = ()
+    """Of the distributed solver: steps, value and bound."""
+
+
+class PrivateRowsSummary(_RealRowsSummary):
+    """What was released of rarely drawn real rows, and what that exposes."""
+
+    counts: Literal["private"]
+    pairs_selected: Count
+    exposed_users_at_most: float
+
+
+class SyntheticSummary(Summary):
+    """What was released of made-up users, and what it stands for."""
+
+    coverage: float
+    """About which share of all clicks the released pairs stand for."""
+    association: str
+    """What synthetic users hold together."""
+    weight_needed: float
+    """About how many users a pair needs who hold nothing else."""
+    budget_shares: dict[str, float]
+
+
+class Certificate(Summary):
+    """curator/certificate.json: the summary, where it came from, and what charts are drawn from."""
+
+    figures: Figures | None = None
+    """None if the histogram stayed in its engine."""
+    clicks_by_fate: dict[Fate, Count]
+    inputs: tuple[Input, ...]
+    columns: Columns
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that were given, ready for JSON."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class PlannedCertificate(Certificate, SanitizedSummary):
+    """Of `sanitize` with exact or Laplace counts."""
+
+    budget_use: Annotated[list[Count], Field(min_length=11, max_length=11)]
+    """Users who were charged nothing, up to a tenth of the limit, up to two tenths, and so on."""
+
+
+class PrivateRowsCertificate(Certificate, PrivateRowsSummary):
+    """Of `sanitize` with private counts."""
+
+
+class SyntheticCertificate(Certificate, SyntheticSummary):
+    """Of `synthesize`."""
+
+
+def certificate_type(kind: ReleaseKind) -> type[Certificate]:
+    """The model of one kind of release."""
+    if kind is ReleaseKind.SYNTHETIC_USERS:
+        return SyntheticCertificate
+    return PrivateRowsCertificate if kind is ReleaseKind.PRIVATE_ROWS else PlannedCertificate
+
+
+def read_certificate(file: Path, manifest: Manifest) -> Certificate:
+    """The certificate of a saved release with this manifest."""
+    try:
+        return certificate_type(manifest.kind).model_validate_json(modest(file))
+    except (OSError, ValidationError):
+        raise LogFormatError(
+            f"{file} is not the certificate of a release",
+            hint="restore the curator's folder, or give the released log itself",
+        ) from None

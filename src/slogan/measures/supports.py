@@ -1,0 +1,121 @@
+"""How well pairs keep their supports: distances [eq. 5], precision and recall [eq. 9]."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from slogan.arrays import Flags
+from slogan.measures import Comparison, Headline, Measure, Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportDistance:
+    """Σ |x_ij/|O| − c_ij/|D|| over some pairs of D, and its average."""
+
+    sum_support_distance: float
+    average_support_distance: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequentSupports:
+    """Frequent pairs at one minimum support; None stands for 0/0."""
+
+    min_support: str
+    frequent_before: int
+    """|S₀|."""
+    frequent_after: int
+    """|S|."""
+    precision: float | None
+    """|S₀ ∩ S| / |S|."""
+    recall: float | None
+    """|S₀ ∩ S| / |S₀|."""
+    sum_support_distance: float
+    average_support_distance: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supports:
+    """Frequent pairs at every minimum support, and all pairs of D."""
+
+    frequent: tuple[FrequentSupports, ...]
+    all_pairs: SupportDistance
+
+    @property
+    def first(self) -> FrequentSupports:
+        """At the first minimum support, that of the headlines."""
+        return self.frequent[0]
+
+
+def support_distance(totals: Totals, pairs: Flags | None = None) -> SupportDistance:
+    """The distance over the given pairs of D; over all of them if none are given."""
+    counted = totals.before > 0 if pairs is None else pairs
+    apart = np.abs(totals.supports_after[counted] - totals.supports_before[counted])
+    total = float(apart.sum())
+    return SupportDistance(
+        sum_support_distance=total,
+        average_support_distance=total / len(apart) if len(apart) else None,
+    )
+
+
+def frequent_pairs(totals: Totals, min_support: Fraction) -> FrequentSupports:
+    """Which frequent pairs are still frequent, and how far their supports moved."""
+    before, after = totals.frequent_before(min_support), totals.frequent_after(min_support)
+    kept = int(np.count_nonzero(before & after))
+    n_before, n_after = int(np.count_nonzero(before)), int(np.count_nonzero(after))
+    distance = support_distance(totals, before)
+    return FrequentSupports(
+        min_support=str(min_support),
+        frequent_before=n_before,
+        frequent_after=n_after,
+        precision=kept / n_after if n_after else None,
+        recall=kept / n_before if n_before else None,
+        sum_support_distance=distance.sum_support_distance,
+        average_support_distance=distance.average_support_distance,
+    )
+
+
+def _take(comparison: Comparison) -> Supports:
+    totals = comparison.totals
+    return Supports(
+        frequent=tuple(frequent_pairs(totals, support) for support in comparison.supports),
+        all_pairs=support_distance(totals),
+    )
+
+
+def _fields(result: Supports) -> dict[str, Any]:
+    return {
+        "precision": result.first.precision,
+        "recall": result.first.recall,
+        "sum_support_distance": result.first.sum_support_distance,
+        "average_support_distance": result.first.average_support_distance,
+        "frequent_pairs": [asdict(one) for one in result.frequent],
+        "all_pairs": asdict(result.all_pairs),
+    }
+
+
+MEASURE = Measure[Supports](
+    name="supports",
+    order=20,
+    take=_take,
+    fields=_fields,
+    headlines=(
+        Headline("Frequent pairs: precision", lambda r: r.first.precision, ".3f", "more"),
+        Headline("Frequent pairs: recall", lambda r: r.first.recall, ".3f", "more"),
+        Headline(
+            "Frequent pairs: support distances",
+            lambda r: r.first.sum_support_distance,
+            ".4f",
+            "less",
+        ),
+        Headline(
+            "All pairs: support distances",
+            lambda r: r.all_pairs.sum_support_distance,
+            ".4f",
+            "less",
+        ),
+    ),
+)

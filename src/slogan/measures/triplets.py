@@ -1,0 +1,136 @@
+"""How far each user's share of a pair moved: the DiffRatio of triplets [eq. 10]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from slogan.arrays import Flags, Floats, Ints
+from slogan.histogram import PairHistogram
+from slogan.measures import Comparison, Measure, Totals
+from slogan.planning.plan import Plan
+from slogan.planning.sampling import sample_users
+from slogan.randomness import Randomness
+
+BINS = 10
+# A ratio on the edge of two bins belongs to the upper one, whatever its rounding.
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRatios:
+    """How many triplets of frequent pairs have which DiffRatio, averaged over some outputs."""
+
+    min_support: str
+    samples: int
+    triplets: int
+    below: list[float]
+    """Below 10 %, from there below 20 %, and so on; the last bin ends below 100 %."""
+    not_shown: float
+    """x_ijk = 0: exactly 100 %."""
+    above: float
+    """100 % and more, of triplets that are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triplets:
+    """The triplets (q_i, u_j, s_k) of the frequent pairs of D: rows of its histogram."""
+
+    original: PairHistogram
+    rows: Ints
+    ignored: Flags
+    """The pairs that are no pairs of D, being unique: they count neither in |D| nor in |O|."""
+    size: int
+    """|D|."""
+    min_support: Fraction
+
+    @classmethod
+    def frequent(cls, original: PairHistogram, totals: Totals, min_support: Fraction) -> Triplets:
+        """Triplets of infrequent pairs are ignored [Hong12, section 6.5]."""
+        frequent = totals.frequent_before(min_support)
+        return cls(
+            original=original,
+            rows=np.flatnonzero(frequent[original.pair]),
+            ignored=(original.pair_total > 0) & (totals.before == 0),
+            size=totals.size_before,
+            min_support=min_support,
+        )
+
+    def diff_ratios(self, outputs: Iterable[PairHistogram]) -> DiffRatios:
+        """The average over outputs whose users and pairs are numbered as those of D."""
+        bins = np.zeros(BINS)
+        not_shown = above = 0.0
+        samples = 0
+        for output in outputs:
+            ratio, shown = self._ratios(output)
+            place = np.floor(ratio * BINS + _HAIR)
+            inside = shown & (place < BINS)
+            bins += np.bincount(place[inside].astype(np.int64), minlength=BINS)
+            not_shown += int(np.count_nonzero(~shown))
+            above += int(np.count_nonzero(shown & ~inside))
+            samples += 1
+        each = max(1, samples)
+        return DiffRatios(
+            min_support=str(self.min_support),
+            samples=samples,
+            triplets=len(self.rows),
+            below=(bins / each).tolist(),
+            not_shown=not_shown / each,
+            above=above / each,
+        )
+
+    def _ratios(self, output: PairHistogram) -> tuple[Floats, Flags]:
+        """|x_ijk/|O| − c_ijk/|D|| / (c_ijk/|D|) for every triplet, and whether it is shown."""
+        user, pair = self.original.user[self.rows], self.original.pair[self.rows]
+        shown = released_clicks(output, user, pair)
+        size = int(output.count[~self.ignored[output.pair]].sum())
+        expected = self.original.count[self.rows] * (max(1, size) / max(1, self.size))
+        return np.abs(shown / expected - 1.0), shown > 0
+
+
+def released_clicks(output: PairHistogram, user: Ints, pair: Ints) -> Ints:
+    """x_ijk for given users and pairs; 0 where the output has no such triplet."""
+    place = output.user * output.pairs + output.pair
+    wanted = user * output.pairs + pair
+    if not len(place):
+        return np.zeros(len(wanted), dtype=np.int64)
+    at = np.minimum(np.searchsorted(place, wanted), len(place) - 1)
+    return np.where(place[at] == wanted, output.count[at], 0)
+
+
+def redrawn(
+    original: PairHistogram, released: Ints, samples: int, rng: Randomness
+) -> Iterable[PairHistogram]:
+    """Outputs of [Hong12, Algorithm 1] with the same released clicks of each pair.
+
+    Only the curator can draw them: users are drawn from the log.
+    """
+    planned = Plan(np.where(original.pair_total > 0, released, 0))
+    for _ in range(samples):
+        output = sample_users(original, planned, rng)
+        yield PairHistogram(
+            user=output.user,
+            pair=output.pair,
+            count=output.count,
+            users=original.users,
+            pairs=original.pairs,
+            query=original.query,
+        )
+
+
+def _take(comparison: Comparison) -> DiffRatios | None:
+    if comparison.samples is None:
+        return None
+    frequent = Triplets.frequent(comparison.log, comparison.totals, comparison.supports[0])
+    return frequent.diff_ratios(comparison.samples)
+
+
+def _fields(result: DiffRatios | None) -> dict[str, Any]:
+    return {"diff_ratio_histogram": None if result is None else asdict(result)}
+
+
+MEASURE = Measure[DiffRatios | None](name="triplets", order=40, take=_take, fields=_fields)

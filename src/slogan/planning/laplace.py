@@ -1,0 +1,193 @@
+"""Optimal counts of a log, and of the same log without some of its users, begun where it ended.
+
+The paper's noisy counts: users who sway the counts leave, the others' get Laplace noise.
+
+A heuristic [Hong12, 4.2]. docs/proofs/laplace.md says what is proven of it, which is not privacy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from slogan.arrays import Flags, Floats, Ints
+from slogan.budget import exact
+from slogan.dp.noise import discrete_laplace
+from slogan.errors import NothingLeftError
+from slogan.histogram import Remainder
+from slogan.modes import LaplaceCounts
+from slogan.planning.program import Program, Solution, Status
+from slogan.planning.solvers import Effort
+from slogan.planning.solvers._highs import (
+    AT_LOWER,
+    BASIC,
+    Basis,
+    Statuses,
+    Vertex,
+    relaxation,
+    vertex,
+)
+from slogan.randomness import Randomness
+
+
+class Optimum:
+    """An optimal vertex x* of the linear relaxation, which the paper calls the optimal counts.
+
+    Optimal counts are seldom unique. Those of a neighbouring log are what the simplex method finds
+    from the basis of x*, so that they differ from x* no more than they have to, as far as it sees.
+    """
+
+    def __init__(self, program: Program, effort: Effort) -> None:
+        self._program, self._effort = program, effort
+        self._found = vertex(relaxation(program), effort)
+
+    @property
+    def exists(self) -> bool:
+        """Whether any counts satisfy the constraints; an output size can be too much to ask."""
+        return self._found is not None
+
+    @property
+    def x(self) -> Floats:
+        """x*, one count for each pair."""
+        return self._vertex.z[: self._program.pairs]
+
+    @property
+    def bound(self) -> float:
+        """No counts are better, integers least of all; rounded outward."""
+        value = self._vertex.value
+        return max(0.0, value - 1e-9) if self._program.minimises else 1e-6 - value
+
+    @property
+    def _vertex(self) -> Vertex:
+        if self._found is None:
+            raise ValueError("an infeasible program has no optimal counts")
+        return self._found
+
+    @cached_property
+    def unmoved(self) -> Flags:
+        """Users without whom x* is optimal still: their rows have no price, their pairs no click.
+
+        Without such a user x* is feasible as before, because the charges that change are those of
+        its pairs. They only grow, so the prices of the other rows still prove that x* is optimal.
+        This is not so where the log's size is part of the question.
+        """
+        hist = self._program.constraints.hist
+        if self._program.targets is not None:
+            return np.zeros(hist.users, dtype=np.bool_)
+        clicks = np.bincount(hist.user, weights=self.x[hist.pair], minlength=hist.users)
+        return ~self._vertex.binding[: hist.users] & (clicks == 0.0)
+
+    def without_users(self, gone: Ints) -> Floats | None:
+        """Optimal counts without these users, 0 for pairs no longer shared; None if infeasible."""
+        program, left = self._program.without_users(gone)
+        if program.pairs == 0:
+            return np.zeros(self._program.pairs) if program.targets is None else None
+        found = vertex(relaxation(program), self._effort, begin=self._basis(program, left))
+        if found is None:
+            return None
+        x = np.zeros(self._program.pairs)
+        x[left.pairs] = found.z[: program.pairs]
+        return x
+
+    def _basis(self, program: Program, left: Remainder) -> Basis:
+        """The basis of x*, row by row and column by column of what is left."""
+        hist, known = self._program.constraints.hist, self._vertex.basis
+        everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
+        columns, rows = _names(self._program, everything, hist.users, hist.pairs)
+        wanted_columns, wanted_rows = _names(program, left, hist.users, hist.pairs)
+        return Basis(
+            columns=_looked_up(wanted_columns, columns, known.columns, AT_LOWER),
+            rows=_looked_up(wanted_rows, rows, known.rows, BASIC),
+        )
+
+
+def _names(program: Program, part: Remainder, users: int, pairs: int) -> tuple[Ints, Ints]:
+    """Numbers for the columns and rows of a program's model, the same whoever is taken away.
+
+    Columns are pairs, then distances of frequent pairs. Rows are users, then labels of which more
+    than one pair is left, then the output size and two sides of each distance.
+    """
+    columns, rows = [part.pairs], [part.users]
+    if program.at_most_one is not None:
+        label, holders = np.unique(program.at_most_one, return_counts=True)
+        rows.append(users + label[holders > 1])
+    if program.targets is not None:
+        # an objective has labels or targets, never both
+        frequent = part.pairs[program.targets.frequent]
+        columns.append(pairs + frequent)
+        rows += [np.array([users]), users + 1 + frequent, users + 1 + pairs + frequent]
+    return np.concatenate(columns), np.concatenate(rows)
+
+
+def _looked_up(wanted: Ints, names: Ints, statuses: Statuses, missing: object) -> Statuses:
+    table = np.full(max(int(names.max(initial=0)), int(wanted.max(initial=0))) + 1, missing)
+    table[names] = statuses
+    return table[wanted]
+
+
+_BITS = 20
+GRID = Fraction(1, 1 << _BITS)
+"""Optimal counts are rounded to multiples of this before they are compared or get noise."""
+
+Report = Callable[[int, int], None]
+"""Told how many users are done, and how many there are."""
+
+
+def swaying_users(program: Program, mode: LaplaceCounts, effort: Effort, report: Report) -> Ints:
+    """The users without whom some optimal count differs by more than d.
+
+    Every user is compared with the whole log, not with what others' removal left of it, so the
+    order of users does not matter.
+    """
+    best = Optimum(program, effort)
+    users = program.constraints.hist.users
+    if not best.exists:
+        raise NothingLeftError(
+            "the relaxation has no counts of that output size",
+            hint="ask for a smaller --output-size",
+        )
+    known, most = _on_grid(best.x), exact(mode.bound) / GRID
+    asked = np.flatnonzero(~best.unmoved).astype(np.int64)
+
+    def sways(user: int) -> bool:
+        x = best.without_users(np.array([user]))
+        return x is None or int(np.abs(_on_grid(x) - known).max(initial=0)) > most
+
+    found: list[int] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, (user, far) in enumerate(
+            zip(asked.tolist(), pool.map(sways, asked.tolist()), strict=True)
+        ):
+            report(users - len(asked) + done + 1, users)
+            if far:
+                found.append(user)
+    return np.array(found, dtype=np.int64)
+
+
+def relaxed_solution(program: Program, effort: Effort) -> Solution:
+    """x* of the linear relaxation, and the bound it proves for integer counts."""
+    best = Optimum(program, effort)
+    if not best.exists:
+        raise NothingLeftError(
+            "without the removed users there are no counts of that output size",
+            hint="ask for a smaller --output-size, or raise --laplace-bound",
+        )
+    return Solution(x=best.x, bound=best.bound, status=Status.FEASIBLE, solver="relaxed")
+
+
+def with_noise(x: Floats, mode: LaplaceCounts, rng: Randomness) -> Ints:
+    """x* + Lap(d/ε') for every pair, rounded down to whole clicks; they may be negative.
+
+    The noise is discrete on the grid, with the scale d/ε' exactly.
+    """
+    noise = discrete_laplace(len(x), rng, scale=mode.scale / GRID)
+    return (_on_grid(x) + noise) >> _BITS
+
+
+def _on_grid(x: Floats) -> Ints:
+    return np.rint(np.ldexp(x, _BITS)).astype(np.int64)

@@ -1,0 +1,135 @@
+"""Program: the utility-maximizing problem a solver is asked, and Solution: what it answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from slogan.arrays import Floats, Ints
+from slogan.histogram import Remainder
+from slogan.planning.constraints import PrivacyConstraints
+
+_ROUNDED_OUTWARD = 1e-8
+
+
+class Status(StrEnum):
+    """How far a solver came."""
+
+    OPTIMAL = "optimal"
+    """Proven to be within the requested gap of the best."""
+    FEASIBLE = "feasible"
+    """Stopped early; the bound says how far from the best it can be at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SupportTargets:
+    """F-UMP's goal: at a fixed output size, supports of frequent pairs as in the log [eq. 5]."""
+
+    frequent: Ints
+    """The numbers of the frequent pairs."""
+    support: Floats
+    """Their supports c_ij / |D| in the log."""
+    output_size: int
+    """|O|: the counts must sum to it."""
+    start: Ints
+    """Counts to begin with, feasible and of sum |O|; fewer of them where users were taken away."""
+
+    def of(self, left: Remainder) -> SupportTargets:
+        """The targets for what is left of the log, with the supports that it gives them."""
+        frequent = np.flatnonzero(np.isin(left.pairs, self.frequent)).astype(np.int64)
+        return SupportTargets(
+            frequent=frequent,
+            support=left.hist.pair_total[frequent] / max(left.hist.clicks, 1),
+            output_size=self.output_size,
+            start=self.start[left.pairs],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Program:
+    """Choose integer counts x ≥ 0 within the privacy constraints, none above `most`.
+
+    Maximise Σ x, or with `targets` minimise the sum of support distances at a fixed Σ x.
+    With `at_most_one`, no more than one click is released among pairs of equal label.
+    """
+
+    constraints: PrivacyConstraints
+    most: int | None = None
+    at_most_one: Ints | None = None
+    targets: SupportTargets | None = None
+
+    @cached_property
+    def upper(self) -> Ints:
+        """The most clicks of each pair that an integer solution can release."""
+        alone = self.constraints.upper
+        return alone if self.most is None else np.minimum(alone, self.most)
+
+    @property
+    def pairs(self) -> int:
+        """How many counts there are to choose."""
+        return self.constraints.hist.pairs
+
+    @property
+    def minimises(self) -> bool:
+        """Whether a smaller value is better."""
+        return self.targets is not None
+
+    def without_users(self, gone: Ints) -> tuple[Program, Remainder]:
+        """The same question about the log without some users: same |O|, same frequent pairs."""
+        left = self.constraints.hist.without_users(gone)
+        asked = replace(
+            self,
+            constraints=replace(self.constraints, hist=left.hist),
+            at_most_one=None if self.at_most_one is None else self.at_most_one[left.pairs],
+            targets=None if self.targets is None else self.targets.of(left),
+        )
+        return asked, left
+
+    def allows(self, counts: Ints) -> bool:
+        """Whether the counts answer the question at all, decided exactly."""
+        if self.targets is not None and int(counts.sum()) != self.targets.output_size:
+            return False
+        if self.at_most_one is not None:
+            labels = np.repeat(self.at_most_one, np.clip(counts, 0, 2))
+            if len(np.unique(labels)) < len(labels):
+                return False
+        return bool((counts <= self.upper).all()) and self.constraints.allows(counts)
+
+    def value(self, counts: Ints) -> float:
+        """The objective, in its own unit, of counts that will be released.
+
+        Support distances are taken at the size really released, which flooring makes less than |O|.
+        """
+        size = int(counts.sum())
+        if self.targets is None:
+            return float(size)
+        released = counts[self.targets.frequent] / max(size, 1)
+        return math.fsum(np.abs(released - self.targets.support))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Solution:
+    """A solver's proposal. Its counts are not trusted before `plan()` has seen them."""
+
+    x: Floats
+    bound: float
+    """Proven: no integer solution has a better value."""
+    status: Status
+    solver: str
+    trace: tuple[tuple[int, float, float], ...] = ()
+    """How a solver by steps converged: steps, value of fractional counts, bound."""
+
+
+def gap(*, value: float, bound: float) -> float:
+    """How far a value may be from the best, relative to the bound."""
+    return abs(bound - value) / max(1.0, abs(bound))
+
+
+def status(*, value: float, bound: float, allowed: float) -> Status:
+    """Optimal if the gap is allowed; bounds are rounded outward by a little, which is forgiven."""
+    within = gap(value=value, bound=bound) <= allowed + _ROUNDED_OUTWARD
+    return Status.OPTIMAL if within else Status.FEASIBLE

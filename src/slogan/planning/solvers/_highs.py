@@ -1,0 +1,270 @@
+"""Programs in HiGHS's words; exact and relaxed both speak to HiGHS through this file only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from slogan.arrays import Flags, Floats, Ints
+from slogan.errors import SolverError
+from slogan.planning.program import Program, Status
+from slogan.planning.solvers import Effort
+
+Statuses = NDArray[np.object_]
+BASIC = highspy.HighsBasisStatus.kBasic
+AT_LOWER = highspy.HighsBasisStatus.kLower
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
+    highspy.HighsModelStatus.kInterrupt: Status.FEASIBLE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """minimise cost·z, row_lower ≤ rows·z ≤ row_upper, 0 ≤ z ≤ upper; the counts are z[: pairs]."""
+
+    rows: sp.csr_array
+    row_lower: Floats
+    row_upper: Floats
+    cost: Floats
+    upper: Floats
+    constant: float
+    """What the value is when cost·z is 0."""
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What HiGHS found; `z` is None if it found nothing feasible."""
+
+    z: Floats | None
+    objective_bound: float
+    status: Status | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """Where each variable and each row of a relaxation stands at an optimal vertex."""
+
+    columns: Statuses
+    rows: Statuses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vertex:
+    """An optimal vertex of a relaxation; `binding` says which rows have a price there."""
+
+    z: Floats
+    value: float
+    binding: Flags
+    basis: Basis
+
+
+def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
+    """The program over the pairs `kept` only, all others being 0."""
+    privacy = program.constraints.cost.tocsc()[:, kept].tocsr()
+    binding = np.flatnonzero(np.diff(privacy.indptr) > 0)
+    blocks = [privacy[binding]]
+    lower = [np.full(len(binding), -np.inf)]
+    limit = [np.full(len(binding), program.constraints.limit)]
+    if program.at_most_one is not None:
+        labels, label = np.unique(program.at_most_one[kept], return_inverse=True)
+        several = np.flatnonzero(np.bincount(label, minlength=len(labels)) > 1)
+        entry = (np.ones(len(kept)), (label, np.arange(len(kept))))
+        blocks.append(sp.csr_array(entry, shape=(len(labels), len(kept)))[several])
+        lower.append(np.full(len(several), -np.inf))
+        limit.append(np.ones(len(several)))
+    base = Model(
+        rows=sp.csr_array(sp.vstack(blocks)),
+        row_lower=np.concatenate(lower),
+        row_upper=np.concatenate(limit),
+        cost=np.full(len(kept), -1.0),
+        upper=upper,
+        constant=0.0,
+        pairs=len(kept),
+    )
+    return base if program.targets is None else _with_targets(base, program, kept)
+
+
+def relaxation(program: Program) -> Model:
+    """The program without integrality, over all shared pairs, none pruned [Hong12, 5.1]."""
+    most = np.inf if program.most is None else float(program.most)
+    return model(program, kept=np.arange(program.pairs), upper=np.full(program.pairs, most))
+
+
+def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
+    """Add Σx = |O| and, for each frequent pair, y ≥ |x − |O|·support| to be minimised.
+
+    Scaled by |O|: y counts clicks, so its coefficients and those of x are of one size.
+    """
+    targets = program.targets
+    assert targets is not None  # the caller asked
+    position = np.full(program.pairs, -1)
+    position[kept] = np.arange(len(kept))
+    column = position[targets.frequent]
+    here = column >= 0
+    column, ideal = column[here], targets.support[here] * targets.output_size
+    n = len(column)
+    pick = sp.csr_array((np.ones(n), (np.arange(n), column)), shape=(n, base.pairs))
+    one = sp.eye_array(n, format="csr")
+    rows = sp.block_array(
+        [
+            [base.rows, sp.csr_array((base.rows.shape[0], n))],
+            [sp.csr_array(np.ones((1, base.pairs))), sp.csr_array((1, n))],
+            [pick, -one],
+            [pick, one],
+        ],
+        format="csr",
+    )
+    free = np.full(n, np.inf)
+    return Model(
+        rows=sp.csr_array(rows),
+        row_lower=np.concatenate([base.row_lower, [targets.output_size], -free, ideal]),
+        row_upper=np.concatenate([base.row_upper, [targets.output_size], ideal, free]),
+        cost=np.concatenate([np.zeros(base.pairs), np.full(n, 1.0 / targets.output_size)]),
+        upper=np.concatenate([base.upper, free]),
+        constant=float(targets.support[~here].sum()),
+        pairs=base.pairs,
+    )
+
+
+def run(asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None) -> Answer:
+    """Hand the model to HiGHS and wait."""
+    return Running(asked, effort, integer=integer, start=start).wait()
+
+
+def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Vertex | None:
+    """An optimal vertex of the relaxation, by the simplex method; None if nothing is feasible.
+
+    Begun at a basis, the method goes from there to the nearest optimum it meets. The basis need
+    not fit: HiGHS mends one that is of another size or singular.
+    """
+    highs = _ready(asked, effort, integer=False)
+    if begin is not None:
+        start = highspy.HighsBasis()
+        start.valid = start.alien = True
+        start.col_status, start.row_status = begin.columns.tolist(), begin.rows.tolist()
+        highs.setOptionValue("presolve", "off")
+        highs.setBasis(start)
+    highs.run()
+    status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return None
+    if _STATUS.get(status) is not Status.OPTIMAL:
+        raise SolverError(
+            f"the linear relaxation was not solved: HiGHS says "
+            f"{highs.modelStatusToString(status)!r}",
+            hint="raise --time-limit",
+        )
+    found, ended = highs.getSolution(), highs.getBasis()
+    return Vertex(
+        z=np.array(found.col_value),
+        value=asked.constant + highs.getInfo().objective_function_value,
+        binding=np.array(found.row_dual) != 0.0,
+        basis=Basis(
+            columns=np.array(ended.col_status, dtype=np.object_),
+            rows=np.array(ended.row_status, dtype=np.object_),
+        ),
+    )
+
+
+class Running:
+    """HiGHS at work in a thread of its own: it can be watched and stopped."""
+
+    def __init__(
+        self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
+    ) -> None:
+        self._asked, self._integer = asked, integer
+        self.bound = -np.inf if asked.cost.max() > 0 else np.inf
+        """The best bound so far, as a value of the objective."""
+        highs = _ready(asked, effort, integer=integer)
+        highs.HandleUserInterrupt = True
+        if start is not None:
+            warm = highspy.HighsSolution()
+            warm.col_value = start.tolist()
+            highs.setSolution(warm)
+        if integer:
+            highs.cbMipLogging += self._listen(effort)
+        self._highs = highs
+        self._thread = highs.startSolve()
+
+    def _listen(self, effort: Effort) -> Callable[[highspy.HighsCallbackEvent], None]:
+        sign = 1.0 if self._asked.cost.max() > 0 else -1.0
+
+        def tell(event: highspy.HighsCallbackEvent) -> None:
+            out = event.data_out
+            self.bound = self._asked.constant + sign * out.mip_dual_bound
+            if abs(out.mip_primal_bound) < 1e300:
+                effort.report(self._asked.constant + sign * out.mip_primal_bound, self.bound)
+
+        return tell
+
+    @property
+    def finished(self) -> bool:
+        """Whether HiGHS has come to an end by itself."""
+        return not self._thread.is_alive()
+
+    def stop(self) -> Answer:
+        """Interrupt HiGHS and take what it has."""
+        self._highs.cancelSolve()
+        return self.wait()
+
+    def abandon(self) -> None:
+        """Stop, and end HiGHS's own threads: the process may end before this object does."""
+        self._highs.cancelSolve()
+        self._thread.join()
+        highspy.Highs.resetGlobalScheduler(True)
+
+    def wait(self) -> Answer:
+        """Let HiGHS finish. Whoever stops waiting stops HiGHS too: it must not outlive the run."""
+        try:
+            self._thread.join()
+        except BaseException:
+            self.abandon()
+            raise
+        found = self._highs.getModelStatus()
+        info = self._highs.getInfo()
+        z = np.array(self._highs.getSolution().col_value)
+        usable = z.size == self._asked.cost.size and info.primal_solution_status == 2
+        return Answer(
+            z=z if usable else None,
+            objective_bound=(
+                info.mip_dual_bound if self._integer else info.objective_function_value
+            ),
+            status=_STATUS.get(found),
+            words=self._highs.modelStatusToString(found),
+        )
+
+
+def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("time_limit", effort.time_limit)
+    highs.setOptionValue("mip_rel_gap", effort.gap)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    highs.passModel(_to_highs(asked, integer=integer))
+    return highs
+
+
+def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(asked.cost), len(asked.row_upper)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = asked.cost, np.zeros_like(asked.cost), asked.upper
+    lp.row_lower_, lp.row_upper_ = asked.row_lower, asked.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = asked.rows.indptr
+    lp.a_matrix_.index_ = asked.rows.indices
+    lp.a_matrix_.value_ = asked.rows.data
+    if integer:
+        kinds = [highspy.HighsVarType.kInteger] * asked.pairs
+        kinds += [highspy.HighsVarType.kContinuous] * (len(asked.cost) - asked.pairs)
+        lp.integrality_ = kinds
+    return lp

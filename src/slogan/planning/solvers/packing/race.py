@@ -1,0 +1,288 @@
+"""One packing problem: a search pushes the value up while HiGHS pushes the bound down."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from slogan.arrays import Floats, Ints
+from slogan.planning.solvers import Effort, Report, quiet
+from slogan.planning.solvers._highs import Model, Running
+from slogan.planning.solvers.packing import search
+from slogan.planning.solvers.packing.presolve import Packing
+from slogan.planning.solvers.packing.relaxation import Relaxation, Tightening
+
+_SEED = 2012
+_MOVES = 50_000
+_FIRST_ROUNDS = 4
+# Rounds without a gain after which the search has said what it has to say.
+_PATIENCE = 1_000
+# How often a move is kept that loses a click: never, until some rounds have gained nothing. Then
+# it cools down from often to hardly ever, over and over.
+_STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
+# A pair dearer than the first at the relaxation's prices is not worth a try. Dearer ones serve to
+# refill, among many pairs those up to the second.
+_WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
+# From this many pairs on two searchers work at once, the best parts of both are kept, and the
+# relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
+_LARGE = 20_000
+# There the search begins with prices from when a stretch of steps gained less than this share.
+_ROUGHLY = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Counts, and the proven bound on how many clicks any counts release."""
+
+    x: Ints
+    bound: int
+
+    @property
+    def size(self) -> int:
+        """Released clicks."""
+        return int(self.x.sum())
+
+
+def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Outcome:
+    """The best counts found in time and a proven bound; both stop as soon as they meet.
+
+    `start` holds counts of this problem; `effort.start` speaks of the whole and is not looked at.
+    """
+    deadline = time.monotonic() + effort.time_limit
+    relaxed, last = _relaxed(problem, effort.report, deadline)
+    # Prices are taken before the thread begins to change them.
+    search = Search(problem, relaxed, start)
+    tighter = Tightening(relaxed, last) if problem.pairs >= _LARGE else None
+    proof = None
+    try:
+        bound = math.floor(relaxed.bound)
+        while search.size < min(effort.goal, _goal(bound, effort.gap)):
+            done = all(work is None or work.finished for work in (tighter, proof))
+            if time.monotonic() + search.seconds > deadline or (search.tired and done):
+                break
+            if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
+                left = max(0.01, deadline - time.monotonic())
+                asked = replace(effort, time_limit=left, report=quiet)
+                proof = _proof(problem, relaxed, search.x, asked)
+            if search.tired:
+                time.sleep(0.02)
+            else:
+                search.round()
+            bound = min(bound, math.floor(relaxed.bound), _whole(proof.bound if proof else np.inf))
+            effort.report(search.size, bound)
+    except BaseException:
+        if proof is not None:
+            proof.abandon()
+        raise
+    finally:
+        if tighter is not None:
+            tighter.stop()
+    return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
+
+
+def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
+    """The relaxation after a quarter of the time at most, and when to stop going on with it.
+
+    On small problems nothing is left to go on with.
+    """
+    begin = time.monotonic()
+    relaxed = Relaxation(problem)
+    ready = time.monotonic()
+    first = ready + (deadline - ready) / 4
+
+    def late() -> bool:
+        report(0, math.floor(relaxed.bound))
+        return time.monotonic() > first
+
+    if problem.pairs < _LARGE:
+        relaxed.tighten_on(late)
+    else:
+        relaxed.solve(late, enough=_ROUGHLY)
+    # To take in new rows takes about as long as to take in the first ones, or a little longer.
+    return relaxed, deadline - 1.5 * (ready - begin)
+
+
+def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
+    """What the search found, unless branch and bound found more."""
+    if proof is not None:
+        answer = proof.stop()
+        bound = min(bound, _whole(-answer.objective_bound))
+        if answer.z is not None:
+            pair = np.repeat(np.arange(problem.pairs), problem.upper)
+            found = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
+            if found.sum() > x.sum():
+                x = found.astype(np.int64)
+    return Outcome(x=x, bound=bound)
+
+
+def _goal(bound: int, gap: float) -> int:
+    """The smallest size that is within the gap of the bound."""
+    return math.ceil(bound - gap * max(1, bound))
+
+
+def _whole(bound: float) -> int:
+    """Sizes are integers, so bounds are; HiGHS's own are right to about 1e-6."""
+    return math.floor(min(bound, 2.0**53) + 1e-6)
+
+
+class Search:
+    """The compiled search, round by round. The same rounds give the same counts on any machine."""
+
+    def __init__(self, problem: Packing, relaxed: Relaxation, start: Ints | None = None) -> None:
+        price, x = relaxed.price, relaxed.x
+        large = problem.pairs >= _LARGE
+        wanted = (price < (_WORTH_HAVING if large else np.inf)) | (x > 0)
+        tried = np.flatnonzero(wanted if start is None else wanted | (start > 0))
+        self._whole, self._problem = problem, problem.of_pairs(tried.astype(np.int64))
+        self._matrix = self._problem.matrix._replace(price=price[tried])
+        self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
+        self._moves = min(_MOVES, max(2_000, 4 * len(tried)))
+        # What the relaxation releases comes first, then what is cheap at its prices.
+        order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
+        state = self._filled(order)
+        if start is not None:
+            begun = self._filled(order, start[tried])
+            search.move_to(best_of_both(self._problem, state.x, begun.x), self._matrix, state)
+            search.fill(order, self._matrix, state)
+        self._x: Ints = state.x.copy()
+        """The first counts that were as many as the best."""
+        self._states: list[Any] = [state]
+        if large:
+            self._states.append(search.fresh_state(self._x, self._matrix))
+        self.rounds = 0
+        self.seconds = 0.0
+        """What the last round took; the next will take about as long."""
+        self._without_gain = 0 if len(self._candidates) else _PATIENCE
+        self._cooled: int | None = None
+        """Rounds since the search began to keep losses."""
+
+    @property
+    def x(self) -> Ints:
+        """The best counts found so far."""
+        return self._problem.expand(self._x, self._whole.pairs)
+
+    @property
+    def size(self) -> int:
+        """Clicks released so far."""
+        return int(self._x.sum())
+
+    @property
+    def tired(self) -> bool:
+        """Whether more rounds promise nothing."""
+        return self._without_gain >= _PATIENCE
+
+    def round(self) -> None:
+        """Try some ten thousand moves; `x` is never worse afterwards."""
+        begin, before = time.monotonic(), self.size
+        searchers = range(len(self._states))
+        if len(self._states) == 1:
+            self._x = self._walk(0)
+        else:
+            with ThreadPoolExecutor(2) as pool:
+                one, other = pool.map(self._walk, searchers)
+                joined = best_of_both(
+                    self._problem, self._x, best_of_both(self._problem, one, other)
+                )
+                list(pool.map(partial(self._move_to, joined), searchers))
+            self._x = joined
+        self.rounds += 1
+        self.seconds = time.monotonic() - begin
+        self._without_gain = 0 if self.size > before else self._without_gain + 1
+        if self._cooled is not None:
+            self._cooled += 1
+        elif self._without_gain == _STUCK:
+            self._cooled = 0
+
+    def _filled(self, order: Ints, start: Ints | None = None) -> Any:
+        """The state with what fits of the start released, then of everything else, in order."""
+        matrix = self._matrix
+        state = search.fresh_state(np.zeros(len(order), np.int64), matrix)
+        if start is not None:
+            known = np.minimum(start, matrix.upper)
+            search.fill(np.flatnonzero(known > 0), matrix._replace(upper=known), state)
+        search.fill(order, matrix, state)
+        return state
+
+    @property
+    def _losses(self) -> float:
+        if self._cooled is None:
+            return 0.0
+        return _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
+
+    def _walk(self, searcher: int) -> Ints:
+        """The best counts a searcher came by; those known before, if it found none."""
+        seed = _SEED + 2 * self.rounds + searcher
+        best, state = self._x.copy(), self._states[searcher]
+        search.search(self._matrix, state, self._candidates, self._moves, seed, self._losses, best)
+        return best
+
+    def _move_to(self, x: Ints, searcher: int) -> None:
+        search.move_to(x, self._matrix, self._states[searcher])
+
+
+def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
+    """Join two solutions: where they differ, region by region, take the one that releases more.
+
+    Regions are the connected parts of the pairs on which they differ, linked by common rows. No
+    row sees two regions, so what each solution does in a region fits with either elsewhere.
+    """
+    differ = np.flatnonzero(one != other)
+    edges = problem.columns[:, differ].tocoo()
+    rows, row = np.unique(edges.coords[0], return_inverse=True)
+    m, n = len(rows), len(differ)
+    places = (row, edges.coords[1] + m)
+    graph = sp.coo_array((np.ones(edges.nnz, np.int8), places), shape=(m + n, m + n))
+    _, label = connected_components(graph, directed=False)
+    gain = np.bincount(label[m:], weights=(other - one)[differ], minlength=label.max(initial=0) + 1)
+    better = differ[gain[label[m:]] > 0]
+    joined = one.copy()
+    joined[better] = other[better]
+    return joined
+
+
+def _provable(problem: Packing) -> bool:
+    return int(problem.upper.sum()) < _LARGE
+
+
+def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:
+    """Branch and bound on binary variables, one for each click, begun with the counts x.
+
+    HiGHS finds cliques among binary variables only; with integer ones it is lost.
+    The clicks of a pair are released in order.
+    """
+    upper = problem.upper
+    pair = np.repeat(np.arange(problem.pairs), upper)
+    rank = np.arange(len(pair)) - np.repeat(np.cumsum(upper) - upper, upper)
+    later = np.flatnonzero(rank > 0)
+    order = np.arange(len(later))
+    ordered = sp.csr_array(
+        (
+            np.concatenate([np.ones(len(later)), -np.ones(len(later))]),
+            (np.concatenate([order, order]), np.concatenate([later, later - 1])),
+        ),
+        shape=(len(later), len(pair)),
+    )
+    cuts = relaxed.cuts(upper)
+    rows = sp.vstack([problem.columns[:, pair].tocsr(), cuts, ordered], format="csr")
+    row_upper: Floats = np.concatenate(
+        [problem.limit, np.ones(cuts.shape[0]), np.zeros(len(later))]
+    )
+    asked = Model(
+        rows=sp.csr_array(rows),
+        row_lower=np.full(len(row_upper), -np.inf),
+        row_upper=row_upper,
+        cost=np.full(len(pair), -1.0),
+        upper=np.ones(len(pair)),
+        constant=0.0,
+        pairs=len(pair),
+    )
+    start = (rank < x[pair]).astype(np.float64)
+    return Running(asked, effort, integer=True, start=start)

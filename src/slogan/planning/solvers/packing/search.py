@@ -1,0 +1,272 @@
+"""The inner loops of the packing solver, compiled: integers only, so that order never matters.
+
+Costs are scaled to integers so that every row may spend `SCALE`; it may be overdrawn by
+`TOLERANCE`, which forgives the rounding of ties such as 2·log 1.5 = log 2.25. What comes out is a
+proposal: the gate decides afterwards, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from slogan.storage.compilation import compiled
+
+SCALE = 2**40
+TOLERANCE = 256
+_MOST_REMOVED = 8
+# Where more rows than this cannot pay for a pair, more must go for it than will come.
+_MOST_BLOCKED = 5
+
+
+class Matrix(NamedTuple):
+    """A packing problem, by columns and by rows."""
+
+    column: Any
+    """The entries of pair j are column[j]..column[j+1] of `row` and `cost`."""
+    row: Any
+    cost: Any
+    start: Any
+    """Those of user k are start[k]..start[k+1] of `pair` and `row_cost`, sorted by cost."""
+    pair: Any
+    row_cost: Any
+    upper: Any
+    price: Any
+    """What a pair costs at the relaxation's prices."""
+
+
+class State(NamedTuple):
+    """Where a search stands."""
+
+    x: Any
+    """Clicks released of each pair."""
+    slack: Any
+    """What each row has left."""
+    fits: Any
+    """The end of the entries of a row that its slack can pay."""
+    blocked: Any
+    """How many rows cannot pay for one more click of a pair."""
+    tabu: Any
+    """The move until which a removed pair stays out."""
+    freed: Any
+    """Pairs that ceased to be blocked during a move."""
+    counters: Any
+    """How many those are."""
+
+
+@compiled
+def _random(dice: Any) -> Any:
+    """The next 53 bits of xorshift64*; utility only, nothing private hangs on it."""
+    w = dice[0]
+    w ^= w >> np.uint64(12)
+    w ^= w << np.uint64(25)
+    w ^= w >> np.uint64(27)
+    dice[0] = w
+    return (w * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)
+
+
+@compiled
+def _uniform(dice: Any) -> Any:
+    return _random(dice) * (1.0 / 9007199254740992.0)
+
+
+@compiled
+def _pay(k: Any, amount: Any, m: Any, s: Any) -> None:
+    """Take an amount off row k; keep track of what it can still pay for."""
+    s.slack[k] -= amount
+    room = s.slack[k] + TOLERANCE
+    at = s.fits[k]
+    while at < m.start[k + 1] and m.row_cost[at] <= room:
+        j = m.pair[at]
+        s.blocked[j] -= 1
+        if s.blocked[j] == 0 and s.counters[0] < len(s.freed):
+            s.freed[s.counters[0]] = j
+            s.counters[0] += 1
+        at += 1
+    while at > m.start[k] and m.row_cost[at - 1] > room:
+        at -= 1
+        s.blocked[m.pair[at]] += 1
+    s.fits[k] = at
+
+
+@compiled
+def _release(j: Any, clicks: Any, m: Any, s: Any) -> None:
+    s.x[j] += clicks
+    for e in range(m.column[j], m.column[j + 1]):
+        _pay(m.row[e], clicks * m.cost[e], m, s)
+
+
+@compiled
+def fresh_state(x: Any, m: Any) -> Any:
+    """The state in which the counts x are released."""
+    n, rows = len(m.upper), len(m.start) - 1
+    s = State(
+        np.zeros(n, np.int64),
+        np.full(rows, SCALE, np.int64),
+        m.start[1:].copy(),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.empty(4 * n + 64, np.int64),
+        np.zeros(1, np.int64),
+    )
+    for j in range(n):
+        if x[j] > 0:
+            _release(j, x[j], m, s)
+    return s
+
+
+@compiled
+def move_to(x: Any, m: Any, s: Any) -> None:
+    """Change a state to that of other counts, at the price of what differs."""
+    s.counters[0] = 0
+    for j in range(len(x)):
+        if s.x[j] > x[j]:
+            _release(j, x[j] - s.x[j], m, s)
+    for j in range(len(x)):
+        if s.x[j] < x[j]:
+            _release(j, x[j] - s.x[j], m, s)
+
+
+@compiled
+def sorted_within(start: Any, cost: Any) -> Any:
+    """The order that sorts the entries of each row by cost, equal ones as they come."""
+    order = np.empty(len(cost), np.int64)
+    for k in range(len(start) - 1):
+        own = cost[start[k] : start[k + 1]]
+        order[start[k] : start[k + 1]] = start[k] + np.argsort(own, kind="mergesort")
+    return order
+
+
+@compiled
+def fill(order: Any, m: Any, s: Any) -> None:
+    """Release as many clicks as fit of each pair, in the given order."""
+    for j in order:
+        while s.x[j] < m.upper[j] and s.blocked[j] == 0:
+            s.counters[0] = 0
+            _release(j, 1, m, s)
+
+
+@compiled
+def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
+    """Remove dear pairs until no row of j is overdrawn; how many, or −1 if there is no way."""
+    n = 0
+    for e in range(m.column[j], m.column[j + 1]):
+        k = m.row[e]
+        while s.slack[k] < -TOLERANCE:
+            blocker, worst = -1, -1.0
+            for f in range(m.start[k], m.start[k + 1]):
+                i = m.pair[f]
+                if s.x[i] > 0 and i != j:
+                    score = m.price[i] * (0.5 + _uniform(dice))
+                    if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
+                        score += 0.3
+                    if score > worst:
+                        blocker, worst = i, score
+            if blocker < 0 or n == _MOST_REMOVED:
+                return -1 - n
+            _release(blocker, -1, m, s)
+            removed[n] = blocker
+            n += 1
+    return n
+
+
+@compiled
+def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
+    """Release what became possible, cheap pairs first, with some noise; how many in all."""
+    waiting = 0
+    for w in range(s.counters[0]):
+        j = s.freed[w]
+        if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
+            s.freed[waiting] = j
+            waiting += 1
+    while waiting > 0:
+        chosen, least = 0, 1e300
+        for w in range(waiting):
+            j = s.freed[w]
+            score = m.price[j] * (0.7 + 0.6 * _uniform(dice))
+            if s.tabu[j] > move:
+                score += 0.5
+            if score < least:
+                chosen, least = w, score
+        added[n] = s.freed[chosen]
+        s.counters[0] = waiting
+        _release(added[n], 1, m, s)
+        n += 1
+        left = 0
+        for w in range(waiting):
+            j = s.freed[w]
+            if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
+                s.freed[left] = j
+                left += 1
+        waiting = left
+    return n
+
+
+@compiled
+def _undo(m: Any, s: Any, added: Any, removed: Any) -> None:
+    for j in added:
+        _release(j, -1, m, s)
+    for j in removed:
+        _release(j, 1, m, s)
+
+
+@compiled
+def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
+    """Copy the counts as they were before a move; seldom, for there may be millions."""
+    best[:] = s.x
+    for j in added:
+        best[j] -= 1
+    for j in removed:
+        best[j] += 1
+
+
+@compiled
+def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, best: Any) -> Any:
+    """Force a pair in, remove what blocks it, refill; keep what is not worse. Returns the gain.
+
+    Args:
+        m: The problem.
+        s: The state, carried from call to call.
+        candidates: The pairs worth forcing in.
+        moves: How many pairs to try.
+        seed: Where the random choices begin.
+        losses: The chance that a move is kept although it loses one click.
+        best: The best counts known; they are replaced whenever the state releases more.
+    """
+    dice = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(88172645463325252)])
+    for _ in range(8):
+        _random(dice)
+    size, record, saved = 0, np.sum(best) - np.sum(s.x), True
+    removed = np.empty(_MOST_REMOVED + 1, np.int64)
+    added = np.empty(len(s.freed) + 1, np.int64)
+    for move in range(moves):
+        j = candidates[_random(dice) % np.uint64(len(candidates))]
+        if s.x[j] >= m.upper[j] or s.tabu[j] > move or s.blocked[j] > _MOST_BLOCKED:
+            continue
+        _release(j, 1, m, s)
+        added[0] = j
+        s.counters[0] = 0
+        gone = _make_room(j, m, s, removed, dice)
+        come = 1
+        if gone >= 0:
+            come = _refill(m, s, added, 1, move, dice)
+        kept = gone >= 0 and come >= gone
+        if gone == come + 1 and losses > 0:
+            kept = _uniform(dice) < losses
+        if not kept:
+            _undo(m, s, added[:come], removed[: gone if gone >= 0 else -1 - gone])
+            continue
+        if come < gone and not saved:
+            _save(best, s, added[:come], removed[:gone])
+            saved = True
+        size += come - gone
+        for r in range(gone):
+            s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
+        if size > record:
+            record, saved = size, False
+    if not saved:
+        _save(best, s, added[:0], removed[:0])
+    for j in range(len(s.tabu)):
+        s.tabu[j] = max(0, s.tabu[j] - moves)
+    return size

@@ -1,0 +1,96 @@
+"""Progress: which step a run is at, shown to whoever asked, and how long each step took."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called when a step begins, and now and then while it lasts. Never sees a text of the log."""
+
+    def __call__(self, step: str, note: str = "", share: float | None = None) -> None:
+        """Show how far a run is.
+
+        Args:
+            step: The name of the step.
+            note: How far the step is, in numbers.
+            share: The share of the whole run that is done, if that is known.
+        """
+        ...
+
+
+def silent(step: str, note: str = "", share: float | None = None) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def shown(progress: Progress | bool | None) -> Generator[Progress]:
+    """The progress to call: the caller's own, or a bar in a notebook, or silence in a script.
+
+    Args:
+        progress: A callback; True for a bar wherever it is; None for a bar in a notebook only.
+    """
+    if progress is None:
+        progress = "ipykernel" in sys.modules
+    if not isinstance(progress, bool):
+        yield progress
+    elif progress:
+        with bar() as callback:
+            yield callback
+    else:
+        yield silent
+
+
+@contextmanager
+def bar(**options: object) -> Generator[Progress]:
+    """A bar that disappears at the end; `options` are those of rich's Progress."""
+    from rich import progress as rich  # noqa: PLC0415  only those who look pay for it
+
+    columns = (
+        rich.SpinnerColumn(),
+        rich.BarColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("{task.description}"),
+    )
+    with rich.Progress(*columns, transient=True, **options) as bars:  # pyright: ignore[reportArgumentType]
+        task = bars.add_task("", total=None)
+
+        def show(step: str, note: str = "", share: float | None = None) -> None:
+            total = None if share is None else 1.0
+            description = f"{step} {note}".strip()
+            bars.update(task, description=description, completed=share or 0.0, total=total)
+
+        yield show
+
+
+@dataclass
+class Steps:
+    """Names the steps of a run as they pass and remembers the seconds each took."""
+
+    progress: Progress = silent
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    _current: str = ""
+
+    @contextmanager
+    def step(self, name: str) -> Generator[None]:
+        """Everything done inside belongs to this step."""
+        self._current = name
+        self.note("")
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def note(self, words: str) -> None:
+        """Show how far the current step is. Numbers only, never text of the log."""
+        self.progress(self._current, words)
+
+    def rounded(self) -> dict[str, float]:
+        """Seconds by step, to the millisecond."""
+        return {name: round(spent, 3) for name, spent in self.seconds.items()}

@@ -1,0 +1,1 @@
+"""Releases: what a run gives back, until it is saved."""

@@ -1,0 +1,271 @@
+"""Release: what every kind of release has in common, from its summary to its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from slogan.arrays import Ints
+from slogan.budget import PrivacyBudget
+from slogan.dp.mechanisms import Cost
+from slogan.engines.engine import Counted
+from slogan.histogram import Output
+from slogan.ledger.ledger import Charge, Ledger, Recorded
+from slogan.logs.searchlog import SearchLog
+from slogan.manifest.certificate import CURATOR_ONLY, Certificate, Summary, certificate_type
+from slogan.manifest.manifest import Budget, Claims, Manifest, PublishedLog, published_log, versions
+from slogan.manifest.notebook import html_table
+from slogan.manifest.promise import promise_of
+from slogan.modes import Parameters
+from slogan.release.job import Job
+from slogan.release.rows import released_rows
+from slogan.storage import folders
+from slogan.storage.atomic import sha256_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_NO_TIME = 315_532_800
+"""1980-01-01 in UTC: the first second that every archive can hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """A release folder that was written."""
+
+    folder: Path
+    ledger: Recorded | None
+    summary: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `sanitize --json` and `synthesize --json`."""
+        recorded = None if self.ledger is None else asdict(self.ledger)
+        return {**self.summary.to_dict(), "release": str(self.folder), "ledger": recorded}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Release(ABC):
+    """A log ready to be published: look at it, save it, close it to forget the input log.
+
+    Use it in a `with` statement, which closes it.
+    """
+
+    job: Job
+    parameters: Parameters
+    counted: Counted
+    output: Output
+    pseudonyms: list[str] | None
+
+    @property
+    def log(self) -> SearchLog:
+        """The input log."""
+        return self.job.log
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        """ε and δ."""
+        return self.job.budget
+
+    @property
+    @abstractmethod
+    def summary(self) -> Summary:
+        """What a curator wants to know. It depends on the log: not for publication."""
+
+    @abstractmethod
+    def claims(self) -> Claims:
+        """The fields of the manifest that are the kind's own."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost | None:
+        """What the release costs the users of the log; None if no accounting covers it."""
+
+    @abstractmethod
+    def chart_data(self) -> dict[str, Any]:
+        """What the charts of the curator's report are drawn from, for the certificate."""
+
+    def write_curators_tables(self, curator: Path) -> None:
+        """Write who is behind which pseudonym, for the curator alone."""
+        if self.pseudonyms is not None:
+            table = curator / "pseudonyms.parquet"
+            self.job.engine.write_pseudonyms(self.output, self.pseudonyms, table)
+
+    def save(
+        self,
+        folder: str | Path | None = None,
+        *,
+        force: bool | None = None,
+        ledger: Ledger | None = None,
+        allow_unaccounted: bool | None = None,
+    ) -> Saved:
+        """Write the release folder, whole or not at all.
+
+        What is not given is as it was given to `sanitize()` or `synthesize()`.
+
+        Args:
+            folder: The folder.
+            force: Replace an older release.
+            ledger: Where the release is recorded.
+            allow_unaccounted: Release although the ledger's cap says nothing about it.
+        """
+        given = {
+            "folder": None if folder is None else Path(folder),
+            "force": force,
+            "ledger": ledger,
+            "allow_unaccounted": allow_unaccounted,
+        }
+        changes: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
+        destination = replace(self.job.destination, **changes)
+        target = destination.require(self.log)
+        with self.job.steps.step("write"):
+            recorded = destination.publish(target, self._fill, self._charge)
+        folders.remove(folders.place(target))  # of another run, killed while it solved
+        self._folders.append(target)
+        return Saved(folder=target, ledger=recorded, summary=self.summary)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the release was saved last; None if it was not."""
+        return self._folders[-1] if self._folders else None
+
+    @cached_property
+    def _folders(self) -> list[Path]:
+        return []
+
+    @property
+    def _charge(self) -> Charge:
+        return Charge(
+            method=str(self.job.kind),
+            parameters={**self.budget.parameters(), **self.parameters},
+            cost=self.cost,
+            test_run=self.job.test_run,
+        )
+
+    def to_arrow(self) -> Any:
+        """The released rows, with the columns of the log, as a `pyarrow.Table`."""
+        with folders.scratch_folder() as place:
+            file = place / f"log{self.log.suffix}"
+            self.job.engine.write(self.output, self.pseudonyms, file)
+            return released_rows(file, self.log)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The released rows, with the columns of the log, as a Polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.to_arrow())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The released rows, with the columns of the log, as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def _fill(self, folder: Path) -> None:
+        from slogan.report.curator import curator_page
+        from slogan.report.public import public_page
+
+        public, curator = folder / "public", folder / "curator"
+        public.mkdir()
+        curator.mkdir(mode=0o700)
+        file = public / f"log{self.log.suffix}"
+        self.job.engine.write(self.output, self.pseudonyms, file)
+        manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
+        _write(public / "manifest.json", manifest.model_dump_json(indent=2) + "\n")
+        _write(public / "report.html", public_page(manifest))
+        self.write_curators_tables(curator)
+        certificate = self.certificate()
+        _write(curator / "certificate.json", json.dumps(certificate.to_dict(), indent=2) + "\n")
+        _write(curator / "report.html", curator_page(manifest, certificate))
+        _for_owner_only(curator)
+        _for_everybody(folder)
+
+    def manifest(self, published: PublishedLog) -> Manifest:
+        """What the release says of itself in public."""
+        kind = self.job.kind
+        promise = promise_of(kind, self.parameters, self.budget)
+        claims = self.claims()
+        return Manifest(
+            slogan_version=version("slogan"),
+            method=kind.method,
+            counts=kind.counts,
+            promise=promise.name,
+            guarantees=promise.guarantees,
+            not_guaranteed=promise.not_guaranteed,
+            budget=Budget(**self.budget.parameters()),  # pyright: ignore[reportArgumentType]
+            parameters=self.parameters,
+            account=claims.account,
+            outputs=claims.outputs,
+            pseudonyms=claims.pseudonyms,
+            test_run=self.job.test_run,
+            log=published,
+            versions=versions(),
+        )
+
+    def certificate(self) -> Certificate:
+        """What was computed from the raw log, with its checksums, for the curator only."""
+        inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
+        inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
+        return certificate_type(self.job.kind).model_validate(
+            {
+                **self.summary.to_dict(),
+                **self.chart_data(),
+                "inputs": inputs,
+                "columns": asdict(self.log.columns),
+                "seed": self.job.seed,
+            }
+        )
+
+    def clicks_before_and_after(self) -> tuple[Ints, Ints]:
+        """c_ij and x_ij for every counted pair."""
+        before = self.counted.rows.pair_total
+        after = np.zeros_like(before)
+        np.add.at(after, self.output.pair, self.output.count)
+        return before, after
+
+    def close(self) -> None:
+        """Forget the log."""
+        self.job.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        size = f"{self.output.clicks:,} clicks, {self.output.pairs:,} pairs"
+        place = "not saved" if self.folder is None else f"saved in {self.folder}"
+        return f"<{type(self).__name__}: {size}, {self.output.users:,} users; {place}>"
+
+    def _repr_html_(self) -> str:
+        rows = self.summary.to_dict().items()
+        return html_table((type(self).__name__, ""), rows, note=CURATOR_ONLY)
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+def _for_owner_only(curator: Path) -> None:
+    for file in curator.iterdir():
+        file.chmod(0o600)
+
+
+def _for_everybody(folder: Path) -> None:
+    """Whatever the umask, others cannot change a release; no time tells how long it took."""
+    public = folder / "public"
+    inside = list(public.rglob("*"))
+    for path in (folder, public, *inside):
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
+    for path in (*inside, public):
+        os.utime(path, (_NO_TIME, _NO_TIME))

@@ -1,0 +1,190 @@
+"""Releases of real rows: drawn from a plan, or so rarely that the whole release is private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from slogan.arrays import Ints
+from slogan.budget import exact
+from slogan.dp.mechanisms import Cost
+from slogan.dp.private_rows import Division, PrivateHistogram, expected_exposed
+from slogan.manifest.certificate import LogSizes, PrivateRowsSummary, SanitizedSummary
+from slogan.manifest.manifest import Claims, PrivateRowsOutputs, Spent
+from slogan.modes import ExactCounts, LaplaceCounts
+from slogan.planning.constraints import PrivacyConstraints
+from slogan.planning.plan import Plan
+from slogan.planning.program import Program, Solution, Status, gap, status
+from slogan.release.base import Release
+from slogan.report.curator import budget_use, clicks_by_draw, clicks_by_fate, figures
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SanitizedRelease(Release):
+    """Real rows under a plan: the guarantee holds given the counts."""
+
+    objective: str
+    mode: ExactCounts | LaplaceCounts
+    removed: Ints
+    """Users removed beforehand, by their numbers in the histogram."""
+    constraints: PrivacyConstraints
+    program: Program
+    solution: Solution
+    plan: Plan
+
+    @property
+    def value(self) -> float:
+        """The utility reached, in the objective's own unit."""
+        return self.program.value(self.plan.counts)
+
+    @property
+    def bound(self) -> float:
+        """Proven: no integer solution is better.
+
+        The solver's bound on support distances speaks of outputs of size |O|. If fewer clicks are
+        released, because counts were rounded down, or more, because of noise, all that is proven
+        is that none is negative.
+        """
+        targets = self.program.targets
+        of_other_size = targets is not None and self.plan.size != targets.output_size
+        return 0.0 if of_other_size else float(self.solution.bound)
+
+    @property
+    def status(self) -> Status:
+        """What was proven of the released counts, whatever the solver said of its own."""
+        allowed = float(self.parameters["gap"] or 0)
+        return status(value=self.value, bound=self.bound, allowed=allowed)
+
+    @property
+    def summary(self) -> SanitizedSummary:
+        counted, shared, output = self.counted, self.counted.shared, self.output
+        return SanitizedSummary(
+            objective=self.objective,
+            counts="laplace" if isinstance(self.mode, LaplaceCounts) else "exact",
+            epsilon=self.budget.epsilon_value,
+            delta=self.budget.delta_value,
+            budget_per_user=self.budget.per_user,
+            users=counted.users,
+            pairs=counted.pairs,
+            clicks_in=counted.clicks,
+            shared=LogSizes(users=shared.users, pairs=shared.pairs, clicks=shared.clicks),
+            users_unconstrained=counted.users - shared.users,
+            users_removed=len(self.removed),
+            rows_without_click=counted.rows_without_click,
+            bad_rows=counted.bad_rows,
+            clicks_out=output.clicks,
+            pairs_out=output.pairs,
+            users_out=output.users,
+            value=self.value,
+            bound=self.bound,
+            gap=gap(value=self.value, bound=self.bound),
+            status=str(self.status),
+            solver=self.solution.solver,
+            convergence=self.solution.trace,
+            size_bound=self._size_bound,
+            exposed_users_expected=self.constraints.expected_exposed(self.plan.counts),
+            test_run=self.job.test_run,
+            seconds=self.job.steps.rounded(),
+            arrived=self.job.engine.arrived,
+        )
+
+    def write_curators_tables(self, curator: Path) -> None:
+        """Write who is behind which pseudonym, and who was removed."""
+        super().write_curators_tables(curator)
+        if isinstance(self.mode, LaplaceCounts):
+            self.job.engine.write_users(self.removed, curator / "removed.parquet")
+
+    @property
+    def _size_bound(self) -> float:
+        stayed = self.counted.stayed
+        return stayed.users * self.constraints.limit if stayed else self.constraints.size_bound
+
+    def chart_data(self) -> dict[str, Any]:
+        counts, constraints = self.plan.counts, self.constraints
+        shared, left = self.counted.shared, constraints.hist
+        lost = {"unique_pairs": self.counted.clicks - shared.clicks}
+        if isinstance(self.mode, LaplaceCounts):
+            lost["removed_users"] = shared.clicks - left.clicks
+        fate = clicks_by_fate(left.pair_total, counts, constraints.upper)
+        use = budget_use(constraints.charge(counts), constraints.limit)
+        drawn: dict[str, Any] = {}
+        if self.counted.stayed:
+            # The pairs that stayed in the engine are in no figure, and their clicks in two sums.
+            fate["too_dear"] += shared.too_dear
+            fate["not_chosen"] += shared.clicks - shared.too_dear - left.clicks
+            use[0] += shared.users - left.users
+        else:
+            drawn["figures"] = asdict(figures(*self.clicks_before_and_after()))
+        return {**drawn, "clicks_by_fate": {**lost, **fate}, "budget_use": use}
+
+    @property
+    def cost(self) -> None:
+        """Nothing accounts for a guarantee that is given the counts."""
+
+    def claims(self) -> Claims:
+        return Claims(pseudonyms=self.job.pseudonyms)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PrivateRowsRelease(Release):
+    """Real rows drawn so rarely that the release is private end to end (Theorem R)."""
+
+    objective: str
+    division: Division
+    histogram: PrivateHistogram
+    weight: Ints
+
+    @property
+    def cap(self) -> float:
+        """B: the most clicks that any user is expected to show."""
+        return float(exact(self.division.sampling.cap))
+
+    @property
+    def cost(self) -> Cost:
+        return self.histogram.account.cost
+
+    @property
+    def summary(self) -> PrivateRowsSummary:
+        counted, output, cap = self.counted, self.output, exact(self.division.sampling.cap)
+        return PrivateRowsSummary(
+            objective=self.objective,
+            counts="private",
+            epsilon=self.budget.epsilon_value,
+            delta=self.budget.delta_value,
+            budget_per_user=self.cap,
+            users=counted.users,
+            pairs=counted.pairs,
+            clicks_in=counted.clicks,
+            rows_without_click=counted.rows_without_click,
+            bad_rows=counted.bad_rows,
+            pairs_selected=len(self.histogram.pairs),
+            clicks_out=output.clicks,
+            pairs_out=output.pairs,
+            users_out=output.users,
+            size_bound=counted.users * self.cap,
+            exposed_users_expected=expected_exposed(
+                counted.hist, self.histogram.pairs, self.weight, cap=cap
+            ),
+            exposed_users_at_most=counted.users * -math.expm1(-self.cap),
+            test_run=self.job.test_run,
+            seconds=self.job.steps.rounded(),
+            arrived=self.job.engine.arrived,
+        )
+
+    def chart_data(self) -> dict[str, Any]:
+        before, after = self.clicks_before_and_after()
+        return {
+            "figures": asdict(figures(before, after)),
+            "clicks_by_fate": clicks_by_draw(before, after, self.histogram.pairs),
+        }
+
+    def claims(self) -> Claims:
+        return Claims(
+            pseudonyms=self.job.pseudonyms,
+            account=Spent.model_validate(self.histogram.account.summary(self.budget)),
+            outputs=PrivateRowsOutputs(
+                pairs_selected=len(self.histogram.pairs), users=self.histogram.sizes.users
+            ),
+        )

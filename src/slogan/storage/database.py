@@ -1,0 +1,84 @@
+"""DuckDB connections: no network, no extensions, spilling only where told; errors without log text.
+
+Messages of DuckDB may quote a text of the log, so failures for want of memory, disk space or a file
+are reported in our own words.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from slogan.errors import OptionError, SloganError, StorageError
+
+
+def connected(file: Path | None = None, *, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in memory or in a file; what does not fit goes to `spill`, or nowhere."""
+    sql = duckdb.connect(
+        database=":memory:" if file is None else file,
+        config={
+            "temp_directory": "" if spill is None else str(spill),
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
+    sql.execute("SET enable_progress_bar = false")
+    return sql
+
+
+def limit_memory(sql: duckdb.DuckDBPyConnection, limit: str) -> None:
+    """Have a database keep to a positive size; DuckDB takes -1 and none for no limit at all."""
+    try:
+        if not re.match(r"\s*[0-9.]*[1-9]", limit):
+            raise ValueError(limit)
+        sql.execute("SET memory_limit = $1", [limit])
+    except (ValueError, duckdb.Error):
+        raise OptionError(
+            f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
+        ) from None
+
+
+_OF_THE_DISK = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EIO,
+    errno.EACCES,
+    errno.ENOENT,
+)
+
+
+@contextmanager
+def clearly() -> Generator[None]:
+    """Raise errors of ours for what the database could not hold or write."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise no_room() from None
+    except duckdb.IOException as cause:
+        raise StorageError(
+            f"a file cannot be read or written: {reason(cause) or 'the disk failed'}",
+            hint="make room where the release goes and in TMPDIR, or choose other disks",
+        ) from None
+
+
+def reason(cause: duckdb.Error) -> str | None:
+    """What the operating system said of the disk, if that is why DuckDB failed."""
+    said = str(cause)
+    return next((words for words in map(os.strerror, _OF_THE_DISK) if words in said), None)
+
+
+def no_room() -> SloganError:
+    """Neither memory nor the disk was large enough."""
+    return StorageError(
+        "the database ran out of memory and of room to spill",
+        hint="raise --memory-limit, or point TMPDIR to a larger disk",
+    )

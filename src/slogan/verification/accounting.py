@@ -1,0 +1,148 @@
+"""What the stages of a private release cost together, computed anew from its manifest.
+
+Gaussian stages are composed in decimals of many digits, rounded outward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cache
+
+from slogan.manifest.manifest import Spent, SpentStage
+from slogan.verification.evidence import Evidence, Finding, NotPossibleError
+
+_DIGITS = 600
+_WORK = Context(prec=_DIGITS, Emin=-999_999, Emax=999_999)
+_MARGIN = Decimal("1e-500")
+"""More than the rounding errors of any sum below: some thousand terms, each off by 10^-590."""
+_ROUNDING = Decimal("1e-590")
+_FAR = 40
+"""Beyond so many standard deviations, tails are bounded instead of summed up."""
+
+
+def delta_at_most(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
+    """δ(ε; μ) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), rounded up, for ε ≥ 0 and μ² > 0."""
+    mu = _decimal(mu_squared).sqrt(_WORK)
+    ratio = _WORK.divide(_decimal(epsilon), mu)
+    half = _WORK.divide(mu, Decimal(2))
+    below = _tail(_WORK.subtract(ratio, half))[1]
+    above = _tail(_WORK.add(ratio, half))[0]
+    power = _decimal(epsilon).exp(_WORK)
+    # above is rounded down by far more than the power may be rounded up
+    found = _WORK.subtract(below, _WORK.multiply(power, above))
+    return min(Fraction(1), Fraction(_WORK.add(found, _MARGIN)))
+
+
+def log_at_most(number: Fraction) -> Fraction:
+    """A rational just below log(number), for a number ≥ 1."""
+    return max(Fraction(0), Fraction(_WORK.subtract(_decimal(number).ln(_WORK), _MARGIN)))
+
+
+def _tail(x: Decimal) -> tuple[Decimal, Decimal]:
+    """Two numbers around 1 − Φ(x).
+
+    Φ(x) = 1/2 + φ(x) · (x + x³/3 + x⁵/(3·5) + …), a sum of one sign.
+    Far out, 0 < 1 − Φ(x) < φ(x) for x ≥ 1.
+    """
+    if x.copy_abs() > _FAR:
+        low, high = Decimal(0), _density(x)
+    else:
+        term = total = x.copy_abs()
+        square, n = _WORK.multiply(x, x), 1
+        while term > _ROUNDING:
+            n += 2
+            term = _WORK.divide(_WORK.multiply(term, square), Decimal(n))
+            total = _WORK.add(total, term)
+        near = _WORK.subtract(Decimal("0.5"), _WORK.multiply(_density(x), total))
+        low, high = _WORK.subtract(near, _MARGIN), _WORK.add(near, _MARGIN)
+    return (low, high) if x >= 0 else (_WORK.subtract(1, high), _WORK.subtract(1, low))
+
+
+def _density(x: Decimal) -> Decimal:
+    """φ(x) = e^(−x²/2) / √(2π)."""
+    power = _WORK.divide(_WORK.multiply(x, x), Decimal(-2)).exp(_WORK)
+    return _WORK.divide(power, _WORK.multiply(Decimal(2), _pi()).sqrt(_WORK))
+
+
+@cache
+def _pi() -> Decimal:
+    """π = 16 arctan(1/5) − 4 arctan(1/239) (Machin), in integers of 610 digits."""
+    unit = 10 ** (_DIGITS + 10)
+
+    def arctan(n: int) -> int:
+        total, term, k = 0, unit // n, 1
+        while term:
+            total += term // k if k % 4 == 1 else -(term // k)
+            term, k = term // (n * n), k + 2
+        return total
+
+    return _WORK.divide(Decimal(16 * arctan(5) - 4 * arctan(239)), Decimal(unit))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return _WORK.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+_LONGEST = 5_000
+_MOST_STAGES = 64
+"""Many stages with long fractions are a way to stall a verifier."""
+_LARGEST = 1e300
+_EXACT = Context(prec=120)
+_SLACK = Decimal("1e-100")
+
+
+def account(evidence: Evidence) -> Finding:
+    """Whether the stages of the manifest fit the budget."""
+    spent = spent_on(evidence)
+    bounds = evidence.bounds
+    epsilon, delta = log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
+    mu_squared, linear, aside = cost(spent.stages)
+    if linear >= epsilon:
+        return False, "sampling spends more epsilon than the budget holds"
+    whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
+    detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
+    return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
+
+
+def shown_at_most(cap: Fraction) -> Fraction:
+    """1 − e^−cap ≤ cap, rounded up: the chance that a user with so many expected draws is shown."""
+    power = _EXACT.divide(Decimal(-cap.numerator), Decimal(cap.denominator)).exp(_EXACT)
+    return min(Fraction(1), cap, 1 - Fraction(_EXACT.subtract(power, _SLACK)))
+
+
+def spent_on(evidence: Evidence) -> Spent:
+    """The manifest's account."""
+    if evidence.manifest.account is None:
+        raise NotPossibleError("the manifest has no account of what was spent")
+    if len(evidence.manifest.account.stages) > _MOST_STAGES:
+        raise NotPossibleError("the manifest lists more stages than a release has")
+    return evidence.manifest.account
+
+
+def cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
+    """μ² of Gaussian stages, ε of sampling, and the probabilities set aside."""
+    mu_squared = linear = aside = Fraction(0)
+    for stage in stages:
+        if stage.mechanism == "gaussian":
+            mu_squared += part(stage, "norm_squared") / part(stage, "variance")
+            aside += part(stage, "slack", least=0)
+        elif stage.mechanism == "capped_sampling":
+            linear += part(stage, "cap")
+            aside += shown_at_most(part(stage, "cap"))
+        else:
+            raise NotPossibleError("the manifest lists a stage of an unknown mechanism")
+    return mu_squared, linear, aside
+
+
+def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
+    """A parameter of a stage, as the fraction it is written as."""
+    text = stage.parameters.get(name, "")
+    try:
+        number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
+    except (ValueError, ZeroDivisionError):
+        number = None
+    if number is None or not least <= number <= _LARGEST:
+        raise NotPossibleError(f"a stage of the manifest has no usable {name}")
+    return number

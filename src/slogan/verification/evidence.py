@@ -1,0 +1,160 @@
+"""What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import duckdb
+from pydantic import ValidationError
+
+from slogan.engines.settings import EngineSettings
+from slogan.errors import BadRowError, BudgetError, InputError, LogFormatError, LogNotFoundError
+from slogan.logs.rows import NO_CLICK
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.manifest import Manifest, described, released_file
+from slogan.modes import ReleaseKind
+from slogan.storage.untrusted import modest
+from slogan.verification.comparison import Comparison, Counted, count, remove_users
+from slogan.verification.conditions import Bounds, Check, bounds_of
+
+Finding: TypeAlias = tuple[bool, str]
+"""Whether all is well, and what was seen: numbers, never a text of the log."""
+
+
+class NotPossibleError(Exception):
+    """A check has nothing to look at; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the checks look at; in place of a log that could not be counted, the reason."""
+
+    folder: Path
+    manifest: Manifest
+    asked: Bounds | None
+    sql: duckdb.DuckDBPyConnection
+    clicked: Counted | str
+    shown: Counted | str
+
+    def logs(self) -> tuple[Counted, Counted]:
+        """The input log and the released one."""
+        if isinstance(self.clicked, str):
+            raise NotPossibleError(self.clicked)
+        if isinstance(self.shown, str):
+            raise NotPossibleError(self.shown)
+        return self.clicked, self.shown
+
+    @cached_property
+    def compared(self) -> Comparison:
+        """The two logs side by side; users who were removed beforehand are not in the input's."""
+        self.logs()
+        if self.manifest.kind is ReleaseKind.LAPLACE_COUNTS:
+            _ = self.removed
+        return Comparison(self.sql)
+
+    @cached_property
+    def removed(self) -> tuple[int, int]:
+        """How many users the curator's table lists as removed, and how many of them in vain."""
+        self.logs()
+        table = self.folder / "curator/removed.parquet"
+        if not table.is_file():
+            raise NotPossibleError("curator/removed.parquet is missing")
+        try:
+            return remove_users(self.sql, table)
+        except (duckdb.Error, LogFormatError):  # what DuckDB says may quote a user-ID
+            raise NotPossibleError("curator/removed.parquet cannot be read") from None
+
+    @cached_property
+    def promised(self) -> Bounds:
+        """What the manifest's budget allows."""
+        try:
+            return bounds_of(self.manifest.budget.model_dump())
+        except BudgetError as cause:
+            raise NotPossibleError(f"the manifest's budget: {cause.problem}") from cause
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the release must obey: its own promise always, and the budget asked for too."""
+        return self.promised if self.asked is None else self.promised.stricter(self.asked)
+
+
+Checks = Mapping[str, Callable[[Evidence], Finding]]
+
+
+def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> Check:
+    """Look at one thing."""
+    try:
+        ok, detail = check(evidence)
+    except NotPossibleError as why:
+        ok, detail = False, f"not possible: {why}"
+    return Check(name=name, ok=ok, detail=detail)
+
+
+def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
+    """The manifest, if there is a readable one."""
+    try:
+        found = Manifest.model_validate_json(modest(file))
+    except OSError:
+        return None, (False, "public/manifest.json is missing or cannot be opened")
+    except ValidationError as cause:
+        detail = (
+            f"public/manifest.json is no manifest of a known version: {cause.error_count()} faults"
+        )
+        return None, (False, detail)
+    return found, (True, f"version {found.manifest_version}")
+
+
+def count_input(
+    sql: duckdb.DuckDBPyConnection,
+    log: SearchLog | Source,
+    manifest: Manifest,
+    private: Path,
+    settings: EngineSettings,
+) -> Counted | str:
+    """Count the input log, or say why it cannot be read."""
+    try:
+        told = manifest.parameters
+        found = (
+            log
+            if isinstance(log, SearchLog)
+            else described(
+                log,
+                manifest,
+                encoding=str(told.get("encoding", "utf-8")),
+                on_bad_row=str(told.get("on_bad_row", "error")),
+                peek=settings.peek,
+            )
+        )
+    except LogNotFoundError:
+        raise
+    except InputError:
+        return "the input log cannot be read with the format and columns of the manifest"
+    counted = count(
+        sql,
+        found,
+        private,
+        into="clicked",
+        ignored=NO_CLICK,
+        added_up=settings.hand_over(found, private),
+    )
+    if counted.bad_rows and not found.skip_bad_rows:
+        raise BadRowError(
+            f"{counted.bad_rows} rows of the log cannot be read",
+            hint="read it as sanitize did: with --encoding, or --on-bad-row skip",
+        )
+    return counted
+
+
+def count_released(
+    sql: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, private: Path
+) -> Counted | str:
+    """Count the released log, or say why it cannot be read."""
+    try:
+        log = described(released_file(folder, manifest), manifest)
+        return count(sql, log, private, into="shown", ignored="")
+    except (InputError, OSError):
+        return "the released log cannot be read with the format and columns of the manifest"

@@ -1,0 +1,128 @@
+"""Checks that every release must pass: its files, its form, its words."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from slogan.budget import PrivacyBudget
+from slogan.errors import BudgetError, LogNotFoundError
+from slogan.manifest.manifest import released_file
+from slogan.manifest.promise import promise_of
+from slogan.report.public import public_page
+from slogan.storage.untrusted import modest
+from slogan.verification.comparison import rows_beyond_schema, types_of
+from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
+
+
+def _not_a_test_run(evidence: Evidence) -> Finding:
+    if evidence.manifest.test_run:
+        return False, "the random draws came from a seed: such a release protects nobody"
+    return True, "by the manifest, the random draws did not come from a seed"
+
+
+def _checksum(evidence: Evidence) -> Finding:
+    try:
+        found = _digest(released_file(evidence.folder, evidence.manifest))
+    except (LogNotFoundError, OSError) as cause:
+        raise NotPossibleError("the released log is not in public/") from cause
+    same = found == evidence.manifest.log.sha256
+    return same, f"the released log is {'' if same else 'not '}the file that the manifest describes"
+
+
+def _digest(released: Path) -> str:
+    """SHA-256 of a file, or of the lines `digest  name` of a folder's files."""
+    if not released.is_dir():
+        with released.open("rb") as data:
+            return hashlib.file_digest(data, "sha256").hexdigest()
+    whole = hashlib.sha256()
+    for name in sorted(part.name for part in released.iterdir()):
+        whole.update(f"{_digest(released / name)}  {name}\n".encode())
+    return whole.hexdigest()
+
+
+def _schema(evidence: Evidence) -> Finding:
+    clicked, shown = evidence.logs()
+    told, log = evidence.manifest.log, shown.log
+    beyond = rows_beyond_schema(evidence.sql, shown)
+    both_parquet = log.format == clicked.log.format == "parquet"
+    faults = {
+        "columns other than those of the input log": log.columns != clicked.log.columns,
+        "columns other than those of the manifest": log.columns.names != told.columns,
+        "a format other than that of the input log": (log.suffix, log.header)
+        != (clicked.log.suffix, clicked.log.header),
+        "a compression other than that of the manifest": log.compression != told.compression,
+        "column types other than those of the input log": both_parquet
+        and types_of(evidence.sql, shown) != types_of(evidence.sql, clicked),
+        f"{shown.bad_rows} rows that are not a positive number of clicks": shown.bad_rows > 0,
+        f"{beyond} rows with values outside the modelled columns": beyond > 0,
+    }
+    found = [fault for fault, present in faults.items() if present]
+    if found:
+        return False, f"the released log has {'; '.join(found)}"
+    return True, f"{len(told.columns)} columns as in the input log, every row readable"
+
+
+def _words(evidence: Evidence) -> Finding:
+    manifest = evidence.manifest
+    budget = manifest.budget.model_dump()
+    try:
+        promise = promise_of(manifest.kind, manifest.parameters, PrivacyBudget(**budget))
+    except (BudgetError, KeyError) as cause:
+        raise NotPossibleError("the manifest has no valid budget or parameters") from cause
+    told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
+    if told != (promise.name, promise.guarantees, promise.not_guaranteed):
+        return False, "the manifest promises in other words than its budget allows"
+    try:
+        page = modest(evidence.folder / "public/report.html").decode()
+    except (OSError, UnicodeDecodeError):
+        return False, "public/report.html is missing or cannot be read"
+    same = page == public_page(manifest)
+    return same, f"manifest and report say {'' if same else 'not '}what the budget allows"
+
+
+def _nothing_else_public(evidence: Evidence) -> Finding:
+    expected = {evidence.manifest.log.file, "manifest.json", "report.html"}
+    log = evidence.folder / "public" / evidence.manifest.log.file
+    entries = list((evidence.folder / "public").iterdir())
+    plain = {entry.name for entry in entries if entry.is_file() and not entry.is_symlink()}
+    if log.is_dir() and not log.is_symlink():
+        # A log in parts is one entry, and its parts are numbered files.
+        parts = sorted(log.iterdir())
+        plain.add(log.name)
+        entries += [
+            part
+            for i, part in enumerate(parts)
+            if part.name != f"part-{i:05}{log.name.removeprefix('log')}"
+            or part.is_symlink()
+            or not part.is_file()
+        ]
+    extra = len(entries) - len(expected & plain)
+    missing = len(expected - plain)
+    return extra + missing == 0, f"{extra} entries too many in public/, {missing} files missing"
+
+
+def _pairs_from_log(evidence: Evidence) -> Finding:
+    found = evidence.compared
+    detail = f"{found.unknown_pairs} of {found.pairs} released pairs are not in the input log"
+    return found.unknown_pairs == 0, detail
+
+
+def _budget(evidence: Evidence) -> Finding:
+    promised = evidence.promised
+    if evidence.asked is None:
+        return True, "the manifest's own budget was checked; no other was asked for"
+    if promised.within(evidence.asked):
+        return True, "the manifest's budget is the one asked for, or stricter"
+    return False, "the manifest's budget is looser than the one asked for"
+
+
+CHECKS: Checks = {
+    "not_a_test_run": _not_a_test_run,
+    "checksum": _checksum,
+    "schema": _schema,
+    "words": _words,
+    "nothing_else_public": _nothing_else_public,
+    "pairs_from_log": _pairs_from_log,
+    "budget": _budget,
+}

@@ -1,0 +1,73 @@
+"""verify(): re-derive a release's guarantee from the two logs and the public manifest alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slogan import engines
+from slogan.budget import PrivacyBudget
+from slogan.engines.settings import EngineSettings
+from slogan.errors import LogNotFoundError
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.modes import ReleaseKind
+from slogan.storage.atomic import check_not_waiting
+from slogan.verification import folder as folder_checks
+from slogan.verification import private_rows, real_rows, synthetic_users
+from slogan.verification.comparison import private_database
+from slogan.verification.conditions import Check, Verdict, bounds_of
+from slogan.verification.evidence import (
+    Checks,
+    Evidence,
+    count_input,
+    count_released,
+    read_manifest,
+    run,
+)
+
+__all__ = ["Check", "Verdict", "verify"]
+
+_CHECKS: dict[ReleaseKind, Checks] = {
+    ReleaseKind.EXACT_COUNTS: {**folder_checks.CHECKS, **real_rows.CHECKS},
+    ReleaseKind.LAPLACE_COUNTS: {**folder_checks.CHECKS, **real_rows.WITHOUT_REMOVED},
+    ReleaseKind.PRIVATE_ROWS: {**folder_checks.CHECKS, **private_rows.CHECKS},
+    ReleaseKind.SYNTHETIC_USERS: {**folder_checks.CHECKS, **synthetic_users.CHECKS},
+}
+
+
+def verify(
+    log: SearchLog | Source,
+    release: str | Path,
+    *,
+    budget: PrivacyBudget | None = None,
+    engine: str | EngineSettings = "duckdb",
+) -> Verdict:
+    """Check a release against the log it was made from, with code of its own for every check.
+
+    Args:
+        log: The input log; a path is read with the columns that the manifest names.
+        release: The release folder.
+        budget: What the release must obey, beside its manifest's own budget.
+        engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`. It reads
+            the input log if nobody else can; the comparison is DuckDB's.
+    """
+    folder = Path(release)
+    if not folder.is_dir():
+        check_not_waiting(folder)
+        raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
+    asked = None if budget is None else bounds_of(budget.parameters())
+    manifest, finding = read_manifest(folder / "public/manifest.json")
+    checks = [Check(name="manifest", ok=finding[0], detail=finding[1])]
+    if manifest is not None:
+        settings = engines.resolve(engine, log)
+        with private_database(settings.memory_limit) as (sql, private):
+            evidence = Evidence(
+                folder=folder,
+                manifest=manifest,
+                asked=asked,
+                sql=sql,
+                clicked=count_input(sql, log, manifest, private, settings),
+                shown=count_released(sql, folder, manifest, private),
+            )
+            wanted = _CHECKS[manifest.kind]
+            checks += [run(name, check, evidence) for name, check in wanted.items()]
+    return Verdict(checks=tuple(checks))

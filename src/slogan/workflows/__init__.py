@@ -1,0 +1,1 @@
+"""Workflows: one page for each verb of the library."""

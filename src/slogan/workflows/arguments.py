@@ -1,0 +1,136 @@
+"""Arguments of the library: objects of ours, or the names and numbers that one would guess."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict
+
+from slogan.budget import Number, PrivacyBudget
+from slogan.engines.settings import EngineChoice
+from slogan.errors import OptionError
+from slogan.ledger.ledger import Ledger
+from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts
+from slogan.planning import objectives
+from slogan.planning.objectives import Objective
+from slogan.planning.solvers import Solver
+from slogan.progress import Progress
+from slogan.release.job import Pseudonyms
+
+
+class SanitizeOptions(TypedDict, total=False):
+    """The keywords of `sanitize()` that do not decide which release it returns."""
+
+    epsilon: Number | None
+    exp_epsilon: Number | None
+    delta: Number | None
+    objective: Objective | str | None
+    solver: Solver | str | None
+    time_limit: float | None
+    gap: float | None
+    pseudonyms: Pseudonyms
+    engine: EngineChoice
+    output: str | Path | None
+    force: bool
+    ledger: Ledger | None
+    allow_unaccounted: bool
+    seed: int | None
+    progress: Progress | bool | None
+
+
+def budget_from(
+    budget: PrivacyBudget | None,
+    epsilon: Number | None,
+    exp_epsilon: Number | None,
+    delta: Number | None,
+) -> PrivacyBudget:
+    """The budget that was given as one object, or as numbers."""
+    numbers = (epsilon, exp_epsilon, delta)
+    if isinstance(budget, PrivacyBudget):
+        if any(number is not None for number in numbers):
+            raise _refusal(
+                "the budget is given twice", "give either a budget, or epsilon= and delta="
+            )
+        return budget
+    if budget is not None or delta is None:
+        raise _refusal(
+            "a release needs a privacy budget",
+            'write epsilon=1, delta="1e-6", or PrivacyBudget(epsilon=1, delta="1e-6")',
+        )
+    return PrivacyBudget(epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
+
+
+def objective_from(objective: Objective | str | None) -> Objective:
+    """The objective that was given as an object, by name, or not at all."""
+    if isinstance(objective, str) or objective is None:
+        return objectives.load(objective or "output_size")()
+    if isinstance(objective, type):
+        return objective()
+    if not hasattr(objective, "program"):
+        known = ", ".join(repr(name) for name in objectives.names())
+        raise _refusal(
+            f"{_kind(objective)} is not an objective", f"write objective= as one of: {known}"
+        )
+    return objective
+
+
+def parameters_of(objective: Objective) -> Parameters:
+    """The objective and its own options, for the manifest."""
+    own = {
+        name: value if isinstance(value, int) else str(value)
+        for name, value in vars(objective).items()
+        if value is not None
+    }
+    return {"objective": objective.name, **own}
+
+
+def counts_from(counts: Counts | str | None) -> Counts:
+    """Where the counts come from, given as an object, by name, or not at all."""
+    if isinstance(counts, Counts):
+        return counts
+    if counts is None or counts == "exact":
+        return ExactCounts()
+    if counts == "private":
+        return PrivateCounts()
+    if counts == "laplace":
+        raise _refusal(
+            "laplace counts need a bound d and an ε'",
+            "write counts=LaplaceCounts(bound=2, epsilon=1)",
+        )
+    raise _refusal(
+        f"{_kind(counts)} does not say where the counts come from",
+        "write counts='exact', counts='private' or counts=LaplaceCounts(bound=2, epsilon=1)",
+    )
+
+
+def solver_from(
+    solver: Solver | str | None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    *,
+    default: Solver | None = None,
+) -> Solver:
+    """The solver that was given as an object, or by name and limits; else the default."""
+    limits = {"time_limit": time_limit, "gap": gap}
+    given = {name: value for name, value in limits.items() if value is not None}
+    if isinstance(solver, Solver):
+        if given:
+            raise _refusal(
+                "the limits of the solver are given twice", "write them in Solver(…) alone"
+            )
+        return solver
+    if solver is None or isinstance(solver, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        start = default or Solver()
+        return replace(start, name=solver or start.name, **given)
+    raise _refusal(
+        f"{_kind(solver)} is not a solver", "write solver=Solver('packing', time_limit=60)"
+    )
+
+
+def _kind(value: object) -> str:
+    """The value, if it is a short word that a person typed; else its type alone."""
+    return repr(value) if isinstance(value, str) and len(value) <= 40 else type(value).__name__
+
+
+def _refusal(problem: str, hint: str) -> OptionError:
+    return OptionError(problem, hint=hint)

@@ -1,0 +1,386 @@
+"""evaluate(): how much of a log a release keeps, beside a random sample of the same size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from slogan import engines
+from slogan.budget import Number, exact
+from slogan.engines.engine import Counted, Whose
+from slogan.engines.settings import EngineSettings
+from slogan.errors import LogFormatError, OptionError
+from slogan.histogram import PairHistogram
+from slogan.logs.archives import require_modest
+from slogan.logs.searchlog import SearchLog, Source, read
+from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, read_certificate
+from slogan.manifest.manifest import Manifest, Outputs, described, released_file
+from slogan.manifest.notebook import html_table
+from slogan.measures import (
+    Comparison,
+    Reference,
+    Results,
+    SideBySide,
+    also_clicked,
+    diversity,
+    lift,
+    random_sample,
+    size,
+    supports,
+    triplets,
+)
+from slogan.measures.also_clicked import Association
+from slogan.measures.bundles import Bundles, bundles
+from slogan.measures.lift import Lift
+from slogan.measures.triplets import DiffRatios, redrawn
+from slogan.progress import Progress, Steps, shown
+from slogan.randomness import Randomness, SeededRandomness
+from slogan.report.curator import curator_page
+from slogan.storage.atomic import check_not_waiting, write_private
+from slogan.storage.untrusted import modest
+
+SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
+"""The paper's minimum supports, the one of its Figures 3 and 6 first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFacts(LogSizes):
+    """How large the log is, its part on shared pairs, and what its users hold."""
+
+    shared: LogSizes
+    bundles: Bundles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What was compared."""
+
+    method: str | None
+    """The verb that made the release; None for any other log."""
+    counts: str | None
+    """Of a release by `sanitize`, as in its manifest."""
+    coverage: float | None
+    """κ, if the release publishes it."""
+    users_matched: bool
+    """Whether released users are known to be users of the log."""
+    log: LogFacts
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Evaluation(SideBySide):
+    """What was measured. Everything depends on the log: it is for the curator.
+
+    The figures of the reference are properties. Any other result is read by its measure, such as
+    `evaluation.yardstick[slogan.measures.lift.MEASURE].correlation`.
+    """
+
+    about: About
+    seconds: dict[str, float]
+
+    @property
+    def size_ratio(self) -> float:
+        """|O|/|D|."""
+        return self.release[size.MEASURE].size_ratio
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the frequent pairs of the release that are frequent in the log."""
+        return self.release[supports.MEASURE].first.precision
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the frequent pairs of the log that are frequent in the release."""
+        return self.release[supports.MEASURE].first.recall
+
+    @property
+    def sum_support_distance(self) -> float:
+        """How far the supports of frequent pairs moved, in total."""
+        return self.release[supports.MEASURE].first.sum_support_distance
+
+    @property
+    def average_support_distance(self) -> float | None:
+        """How far the support of a frequent pair moved on average."""
+        return self.release[supports.MEASURE].first.average_support_distance
+
+    @property
+    def diversity(self) -> float | None:
+        """Share of the pairs of the log that are released."""
+        return self.release[diversity.MEASURE].pairs.share
+
+    @property
+    def diff_ratio_histogram(self) -> DiffRatios | None:
+        """How far each user's share of frequent pairs moved; None for synthetic users."""
+        return self.release[triplets.MEASURE]
+
+    @property
+    def lift(self) -> Lift:
+        """Whether pairs that go together in the log do so in the release."""
+        return self.release[lift.MEASURE]
+
+    @property
+    def also_clicked(self) -> Association:
+        """How well the release recommends a pair that was hidden from it."""
+        return self.release[also_clicked.MEASURE]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `evaluate --json`."""
+        return {
+            **asdict(self.about),
+            **self.release.to_dict(),
+            "yardstick": self.yardstick.to_dict(),
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        figures = f"size_ratio={self.size_ratio:.4g}, precision={self.precision}"
+        return f"<Evaluation of {self._subject}: {figures}, recall={self.recall}>"
+
+    def _repr_html_(self) -> str:
+        rows = ((row.label, row.release, row.sample) for row in self.headlines())
+        return html_table(("", "this release", "random sample"), rows, note=CURATOR_ONLY)
+
+    @property
+    def _subject(self) -> str:
+        return f"a release by {self.about.method}" if self.about.method else "a log"
+
+    def save(self, release: str | Path) -> None:
+        """Write the figures into the curator's folder of the release, and into its report."""
+        folder = Path(release) / "curator"
+        if folder.is_symlink():
+            raise LogFormatError(
+                f"{folder} is a link, and what it leads to may be open to others",
+                hint="put the curator's folder itself into the release",
+            )
+        manifest = _manifest(Path(release) / "public" / "manifest.json")
+        certificate = read_certificate(folder / "certificate.json", manifest)
+        files = {
+            "evaluation.json": json.dumps(self.to_dict(), indent=2) + "\n",
+            "report.html": curator_page(manifest, certificate, self),
+        }
+        write_private(folder, files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Released:
+    """A released log and what is known of it; an ordinary log has no manifest."""
+
+    log: SearchLog
+    users: Whose
+    manifest: Manifest | None = None
+
+    @property
+    def method(self) -> str | None:
+        return None if self.manifest is None else self.manifest.method
+
+    @property
+    def counts(self) -> str | None:
+        """Where the counts of real users' clicks come from; synthetic users have none."""
+        if self.manifest is None or self.manifest.method != "sanitize":
+            return None
+        return self.manifest.counts
+
+    @property
+    def coverage(self) -> Fraction | None:
+        """κ, if the release publishes it."""
+        told = None if self.manifest is None else self.manifest.outputs
+        return exact(told.coverage) if isinstance(told, Outputs) else None
+
+
+def evaluate(
+    log: SearchLog | Source,
+    release: SearchLog | Source,
+    *,
+    min_support: Sequence[Number] | Number | None = None,
+    samples: int = 10,
+    seed: int = 0,
+    engine: str | EngineSettings = "duckdb",
+    progress: Progress | bool | None = None,
+) -> Evaluation:
+    """Measure a release against the log it was made from. The figures are for the curator.
+
+    Args:
+        log: The log; a path is read with the columns that the release's manifest names.
+        release: A release folder, or any other log.
+        min_support: One or more shares of clicks from which on a pair is frequent. The first is
+            that of the headline figures and of the triplets; by default the release's own or 1/500.
+        samples: Outputs drawn anew from the released clicks of each pair, over which the triplets
+            of a sanitized release with exact counts are averaged.
+        seed: Of the random sample and the outputs drawn anew: the same seed, the same figures.
+        engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    with shown(progress) as on_progress:
+        if samples < 1:
+            raise OptionError(
+                f"{samples} samples are not possible", hint="give --samples 1 or more"
+            )
+        released = _released(release)
+        settings = engines.resolve(engine, log)
+        source = log if isinstance(log, SearchLog) else _original(log, released.manifest, settings)
+        min_supports = _supports(min_support, released.manifest)
+        steps = Steps(on_progress)
+        host = settings.start(on_progress)
+        try:
+            with steps.step("count"):
+                counted = host.count(source, unique_pairs=True)
+                output = host.count_beside(released.log, released.users)
+        finally:
+            host.close()
+        # Pairs that only the release has follow those of the log; from here on both know them all.
+        original = replace(counted.hist, pairs=output.pairs, query=output.query)
+        with steps.step("learn"):
+            reference = Reference.of(original)
+        matched = _matched(original, output)
+        rng = SeededRandomness(seed)
+        with steps.step("measure"):
+            results = Results.of(
+                Comparison(
+                    reference=reference,
+                    output=output,
+                    supports=min_supports,
+                    coverage=released.coverage,
+                    same_users=matched,
+                    samples=_samples(released, original, output, samples, rng),
+                )
+            )
+        with steps.step("yardstick"):
+            sample = random_sample(original, output.clicks, rng)
+            yardstick = Results.of(
+                Comparison(
+                    reference=reference,
+                    output=sample,
+                    supports=min_supports,
+                    coverage=None if released.coverage is None else Fraction(1),
+                    same_users=True,
+                    samples=[sample],
+                )
+            )
+        return Evaluation(
+            about=_about(released, counted, original, matched=matched),
+            release=results,
+            yardstick=yardstick,
+            seconds=steps.rounded(),
+        )
+
+
+def _matched(original: PairHistogram, output: PairHistogram) -> bool:
+    """Whether any released user is a user of the log; others are numbered after them."""
+    return bool((output.user < original.users).any())
+
+
+def _samples(
+    released: _Released,
+    original: PairHistogram,
+    output: PairHistogram,
+    samples: int,
+    rng: Randomness,
+) -> Iterable[PairHistogram] | None:
+    """The outputs whose triplets are compared; synthetic users have none in common with the log.
+
+    With noisy counts users are not drawn from the whole log in proportion to their clicks.
+    """
+    if released.counts == "exact":
+        return redrawn(original, output.pair_total, samples, rng)
+    return [output] if _matched(original, output) else None
+
+
+def _about(
+    released: _Released, counted: Counted, original: PairHistogram, *, matched: bool
+) -> About:
+    shared = original.holders >= 2
+    rows = shared[original.pair]
+    return About(
+        method=released.method,
+        counts=released.counts,
+        coverage=None if released.coverage is None else float(released.coverage),
+        users_matched=matched,
+        log=LogFacts(
+            clicks=counted.clicks,
+            users=counted.users,
+            pairs=counted.pairs,
+            shared=LogSizes(
+                clicks=int(original.count[rows].sum()),
+                users=len(np.unique(original.user[rows])),
+                pairs=int(np.count_nonzero(shared)),
+            ),
+            bundles=bundles(original),
+        ),
+    )
+
+
+def _released(release: SearchLog | Source) -> _Released:
+    if isinstance(release, SearchLog):
+        return _Released(log=release, users="same")
+    if isinstance(release, str | Path):
+        check_not_waiting(Path(release))
+    if not (isinstance(release, str | Path) and Path(release).is_dir()):
+        return _Released(log=read(release), users="same")
+    folder = Path(release)
+    manifest = _manifest(folder / "public" / "manifest.json")
+    told = manifest.outputs
+    if isinstance(told, Outputs) and not 0 <= told.coverage <= 1:
+        raise LogFormatError(
+            "the manifest's coverage is not a share", hint="give a release that `verify` passes"
+        )
+    log = described(released_file(folder, manifest), manifest)
+    return _Released(log=log, users=_whose(folder, manifest), manifest=manifest)
+
+
+def _manifest(file: Path) -> Manifest:
+    try:
+        return Manifest.model_validate_json(modest(file))
+    except (OSError, ValidationError):  # the latter quotes what it read
+        raise LogFormatError(
+            f"{file} is not the manifest of a release",
+            hint="give a release folder, or the released log itself",
+        ) from None
+
+
+def _whose(folder: Path, manifest: Manifest) -> Whose:
+    """Who the released users are, as far as the curator's folder tells."""
+    if manifest.method != "sanitize":
+        return "others"
+    if manifest.pseudonyms == "keep":
+        return "same"
+    table = folder / "curator" / "pseudonyms.parquet"
+    if not table.is_file():
+        return "others"
+    require_modest(table, {"user": "user", "pseudonym": "pseudonym"})
+    return table
+
+
+def _original(log: Source, manifest: Manifest | None, settings: EngineSettings) -> SearchLog:
+    if manifest is None:
+        return settings.describe(log)
+    told = manifest.parameters
+    return described(
+        log,
+        manifest,
+        encoding=str(told.get("encoding", "utf-8")),
+        on_bad_row=str(told.get("on_bad_row", "error")),
+        peek=settings.peek,
+    )
+
+
+def _supports(
+    asked: Sequence[Number] | Number | None, manifest: Manifest | None
+) -> tuple[Fraction, ...]:
+    if asked is None:
+        own = None if manifest is None else manifest.parameters.get("min_support")
+        given = SUPPORTS if own is None else (exact(own), *SUPPORTS)
+    elif isinstance(asked, Sequence) and not isinstance(asked, str):
+        given = tuple(exact(s) for s in asked)
+    else:
+        given = (exact(asked),)  # pyright: ignore[reportArgumentType]
+    if not given or not all(0 <= s <= 1 for s in given):
+        raise OptionError(
+            "a minimum support is a share of the log's clicks", hint="write it as 1/500 or 0.002"
+        )
+    return tuple(dict.fromkeys(given))

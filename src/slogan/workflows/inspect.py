@@ -1,0 +1,85 @@
+"""inspect(): the paper's Table 3 for a log, with what was detected about it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from slogan import engines
+from slogan.engines.engine import Counted
+from slogan.engines.settings import EngineChoice
+from slogan.histogram import LogSize
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.certificate import CURATOR_ONLY
+from slogan.manifest.notebook import html_table
+from slogan.progress import Progress, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Inspection:
+    """How large a log is, whole and without unique pairs."""
+
+    log: SearchLog
+    whole: LogSize
+    shared: LogSize
+    counted: Counted
+
+    @property
+    def format(self) -> str:
+        """The format of the log's files, with their compression."""
+        return self.log.suffix.removeprefix(".")
+
+    @property
+    def files(self) -> int:
+        """How many files or addresses the log has."""
+        return len(self.log.files) + len(self.log.addresses)
+
+    def __repr__(self) -> str:
+        size = (
+            f"{self.whole.clicks:,} clicks, {self.whole.users:,} users, {self.whole.pairs:,} pairs"
+        )
+        return f"<Inspection: {size}; {self.shared.pairs:,} pairs are shared>"
+
+    def _repr_html_(self) -> str:
+        names = ("clicks", "users", "queries", "urls", "pairs")
+        rows = ((name, getattr(self.whole, name), getattr(self.shared, name)) for name in names)
+        return html_table(("", "the log", "shared by 2+ users"), rows, note=CURATOR_ONLY)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `inspect --json`."""
+        return {
+            **asdict(self.whole),
+            "shared": asdict(self.shared),
+            "histogram": self.counted.hist.digest(),
+            "rows_without_click": self.counted.rows_without_click,
+            "bad_rows": self.counted.bad_rows,
+            "format": self.format,
+            "files": self.files,
+            "columns": asdict(self.log.columns),
+        }
+
+
+def inspect(
+    log: SearchLog | Source,
+    *,
+    engine: EngineChoice = "duckdb",
+    progress: Progress | bool | None = None,
+) -> Inspection:
+    """Count a log as the paper's Table 3 does.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    settings = engines.resolve(engine, log)
+    source = settings.describe(log)
+    with shown(progress) as on_progress:
+        on_progress("count")
+        host = settings.start(on_progress)
+        try:
+            counted = host.count(source)
+            whole, shared = host.sizes()
+        finally:
+            host.close()
+    return Inspection(log=source, whole=whole, shared=shared, counted=counted)

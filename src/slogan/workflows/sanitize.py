@@ -1,0 +1,169 @@
+"""sanitize(): the paper's Algorithm 1 on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Unpack, overload
+
+from slogan.budget import Number, PrivacyBudget
+from slogan.dp.private_rows import divide
+from slogan.engines.settings import EngineChoice
+from slogan.errors import OptionError
+from slogan.ledger.ledger import Ledger
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
+from slogan.planning.objectives import Objective
+from slogan.planning.planner import Planner
+from slogan.planning.solvers import Solver
+from slogan.progress import Progress
+from slogan.release.destination import Destination
+from slogan.release.job import Pseudonyms, started_job
+from slogan.release.sanitized import PrivateRowsRelease, SanitizedRelease
+from slogan.storage import folders
+from slogan.workflows.arguments import (
+    SanitizeOptions,
+    budget_from,
+    counts_from,
+    objective_from,
+    parameters_of,
+    solver_from,
+)
+from slogan.workflows.sanitize_distributed import distribution
+from slogan.workflows.sanitize_private import sanitize_private
+
+
+@overload
+def sanitize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    *,
+    counts: PrivateCounts | Literal["private"],
+    **options: Unpack[SanitizeOptions],
+) -> PrivateRowsRelease: ...
+
+
+@overload
+def sanitize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    *,
+    counts: ExactCounts | LaplaceCounts | Literal["exact"] | None = None,
+    **options: Unpack[SanitizeOptions],
+) -> SanitizedRelease: ...
+
+
+@overload
+def sanitize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    *,
+    counts: Counts | str | None,
+    **options: Unpack[SanitizeOptions],
+) -> SanitizedRelease | PrivateRowsRelease: ...
+
+
+def sanitize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    *,
+    epsilon: Number | None = None,
+    exp_epsilon: Number | None = None,
+    delta: Number | None = None,
+    objective: Objective | str | None = None,
+    counts: Counts | str | None = None,
+    solver: Solver | str | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    pseudonyms: Pseudonyms = "fresh",
+    engine: EngineChoice = "duckdb",
+    output: str | Path | None = None,
+    force: bool = False,
+    ledger: Ledger | None = None,
+    allow_unaccounted: bool = False,
+    seed: int | None = None,
+    progress: Progress | bool | None = None,
+) -> SanitizedRelease | PrivateRowsRelease:
+    """Choose the counts with the best utility, and draw a user for every released click.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
+        epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
+        exp_epsilon: e^ε instead of ε.
+        delta: δ.
+        objective: What utility means, such as "diversity" or `FrequentPairs(min_support="1/500")`;
+            the output size if not given.
+        counts: Where the counts come from: "exact", "private" (private end to end), or the
+            heuristic `LaplaceCounts(bound, epsilon)`.
+        solver: A name or `Solver(name, time_limit, gap)`; "auto" if not given.
+        time_limit: Seconds the solver may take for each problem; 60 if not given.
+        gap: Relative distance from the proven bound at which it may stop; 1e-4 if not given.
+        pseudonyms: "fresh" random user-IDs, or "keep" the log's own.
+        engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
+        output: The folder for `save()`, checked before the log is counted.
+        force: Replace an older release there.
+        ledger: Records the release. It is asked before the log is counted, and charged for a run
+            whose noise left nothing to release.
+        allow_unaccounted: Release although the ledger's cap says nothing about it.
+        seed: Makes a reproducible test run, which `verify` refuses.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    spendable = budget_from(budget, epsilon, exp_epsilon, delta)
+    goal, mode = objective_from(objective), counts_from(counts)
+    private = isinstance(mode, PrivateCounts)
+    if private and solver is not None:
+        raise OptionError(
+            "private counts are solved by a formula, so there is no solver to choose",
+            hint="leave --solver out, or --counts",
+        )
+    solving = solver_from(solver, time_limit, gap)
+    folder = None if output is None else Path(output)
+    with started_job(
+        mode.kind,
+        log,
+        spendable,
+        destination=Destination(
+            folder=folder, force=force, ledger=ledger, allow_unaccounted=allow_unaccounted
+        ),
+        planned_cost=divide(spendable, mode.sampling_share).cost if private else None,
+        pseudonyms=pseudonyms,
+        seed=seed,
+        engine=engine,
+        progress=progress,
+    ) as job:
+        if private:
+            return sanitize_private(job, mode, goal)
+        checkpoints = None if folder is None else folders.place(folder)
+        apart = distribution(job.engine, goal, mode, spendable, solving, checkpoints)
+        with job.steps.step("count"):
+            counted = apart.count(job.log) if apart else job.engine.count(job.log)
+        counted.require_shared_pairs()
+        planner = Planner(goal, spendable, solving, job.steps)
+        if isinstance(mode, LaplaceCounts):
+            planned = planner.laplace(counted.hist, mode, job.rng)
+        elif apart and counted.stayed:
+            planned, counted = apart.plan(counted, planner)
+        else:
+            planned = planner.exact(counted.hist)
+        with job.steps.step("sample"):
+            output_log = planned.sample(job.rng)
+            names = job.names_for(output_log)
+        return SanitizedRelease(
+            job=job,
+            parameters={
+                **parameters_of(goal),
+                **solving.parameters(),
+                **mode.parameters(),
+                **job.parameters(),
+            },
+            counted=counted,
+            output=output_log,
+            pseudonyms=names,
+            objective=goal.name,
+            mode=mode,
+            removed=planned.removed,
+            constraints=planned.constraints,
+            program=planned.program,
+            solution=planned.solution,
+            plan=planned.plan,
+        )

@@ -1,0 +1,162 @@
+"""synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from slogan.arrays import Floats, Ints
+from slogan.budget import Number, PrivacyBudget
+from slogan.dp import selection
+from slogan.dp.accounting import Account
+from slogan.dp.grouping import Grouping, Kinds
+from slogan.dp.selection import Selector
+from slogan.dp.statistics import Spending, Statistics, constants, measure, spread, too_few
+from slogan.dp.synthesis import deal, fit_mixture, generator_of
+from slogan.engines.engine import Counted
+from slogan.engines.pseudonyms import fresh_pseudonyms
+from slogan.engines.settings import EngineChoice
+from slogan.histogram import Output
+from slogan.ledger.ledger import Ledger
+from slogan.logs.searchlog import SearchLog, Source
+from slogan.modes import ReleaseKind
+from slogan.planning.objectives import Objective, PrivatePairs
+from slogan.progress import Progress, Steps
+from slogan.randomness import Randomness
+from slogan.release.destination import Destination
+from slogan.release.job import started_job
+from slogan.release.synthetic import SyntheticRelease
+from slogan.workflows.arguments import budget_from, objective_from, parameters_of
+
+
+def synthesize(
+    log: SearchLog | Source,
+    budget: PrivacyBudget | None = None,
+    *,
+    epsilon: Number | None = None,
+    exp_epsilon: Number | None = None,
+    delta: Number | None = None,
+    objective: Objective | str | None = None,
+    association: str | None = None,
+    taxonomy: str | Path | None = None,
+    selector: str = selection.DEFAULT,
+    engine: EngineChoice = "duckdb",
+    output: str | Path | None = None,
+    force: bool = False,
+    ledger: Ledger | None = None,
+    seed: int | None = None,
+    progress: Progress | bool | None = None,
+) -> SyntheticRelease:
+    """Make a log of synthetic users, in the schema of the log, private end to end.
+
+    Args:
+        log: A log described by `read()`, or what `read()` takes.
+        budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
+        epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
+        exp_epsilon: e^ε instead of ε.
+        delta: δ.
+        objective: What becomes of the private counts; they stay as they are if not given.
+        association: What users hold together: "domains" (pairs of one site are of one kind),
+            "spectral" (each pair is its own kind), "taxonomy", or "independent".
+        taxonomy: A public file, not made from the log: host or domain, tab, category.
+        selector: A file of `dp/selection/`.
+        engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
+        output: The folder for `save()`, checked before the log is counted.
+        force: Replace an older release there.
+        ledger: Records the release. It is asked before the log is counted, and charged for a run
+            whose noise left nothing to release.
+        seed: Makes a reproducible test run, which `verify` refuses.
+        progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
+    """
+    spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
+    kinds, select = Kinds.asked(association, taxonomy), selection.load(selector)
+    spending = spread(spendable, association=kinds.looks)
+    folder = None if output is None else Path(output)
+    with started_job(
+        ReleaseKind.SYNTHETIC_USERS,
+        log,
+        spendable,
+        destination=Destination(folder=folder, force=force, ledger=ledger),
+        planned_cost=spread(spendable, association=True).cost,
+        seed=seed,
+        engine=engine,
+        progress=progress,
+    ) as job:
+        with job.steps.step("count"):
+            counted = job.engine.count(job.log, unique_pairs=True)
+        users = make_users(
+            counted,
+            spendable,
+            spending,
+            select,
+            objective=goal,
+            group=kinds.grouping(job.engine.urls),
+            rng=job.rng,
+            steps=job.steps,
+        )
+        with job.steps.step("synthesis"):
+            names = fresh_pseudonyms(users.output.users, job.engine.id_kind(None), job.rng)
+        return SyntheticRelease(
+            job=job,
+            parameters={
+                **parameters_of(goal),
+                "selector": selector,
+                **kinds.parameters(),
+                **constants(spending),
+                **job.parameters(),
+            },
+            counted=counted,
+            output=users.output,
+            pseudonyms=names,
+            statistics=users.statistics,
+            spending=spending,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeUpUsers:
+    """A synthetic log as numbers, and what it was made of."""
+
+    statistics: Statistics
+    output: Output
+
+
+def make_users(
+    counted: Counted,
+    budget: PrivacyBudget,
+    spending: Spending,
+    select: Selector,
+    *,
+    objective: Objective,
+    group: Callable[[Ints, Floats], Grouping] | None,
+    rng: Randomness,
+    steps: Steps,
+) -> MadeUpUsers:
+    """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
+    hist = counted.rows
+    with steps.step("selection"):
+        selected = select(hist, spending.selection, rng)
+    if not len(selected.pairs):
+        raise too_few(hist, counted.users, spending.selection, Account(selected.stages))
+    statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)
+    statistics.account.require(budget)
+    with steps.step("synthesis"):
+        output = synthetic_output(statistics, objective, hist.query_of(statistics.pairs), rng)
+    if not output.clicks:
+        raise too_few(hist, counted.users, spending.selection, statistics.account)
+    return MadeUpUsers(statistics=statistics, output=output)
+
+
+def synthetic_output(
+    statistics: Statistics, objective: Objective, query: Ints, rng: Randomness
+) -> Output:
+    """Deal the released clicks to made-up users; everything is computed from private statistics."""
+    counts = np.rint(np.maximum(statistics.counts.values, 0.0)).astype(np.int64)
+    counts = objective.on_private_counts(PrivatePairs(counts=counts, query=query))
+    generator = generator_of(rng)
+    mixture = fit_mixture(statistics.association, counts, generator)
+    output = deal(counts, mixture, statistics.sizes, generator)
+    return replace(output, pair=statistics.pairs[output.pair])

@@ -1,0 +1,31 @@
+"""A log to be attacked, and attacks that are counted."""
+
+import pytest
+
+import slogan
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Users who share what they click with a few others, so that constraints are tight."""
+    file = tmp_path_factory.mktemp("attacked") / "log.tsv"
+    rows = [
+        (u, f"query {(u + n * n) % 40}", "a.com", 1 + (u * n) % 3)
+        for u in range(90)
+        for n in range(3)
+    ]
+    lines = ["user\tquery\turl\tcount", *("\t".join(map(str, row)) for row in dict.fromkeys(rows))]
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+@pytest.fixture(autouse=True)
+def _on_the_ladder(monkeypatch, ladder):
+    real = slogan.audit
+
+    def audit(*asked, **options):
+        found = real(*asked, **options)
+        ladder.count("attacks run", len(found.attacks))
+        return found
+
+    monkeypatch.setattr(slogan, "audit", audit)

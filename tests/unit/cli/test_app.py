@@ -1,0 +1,177 @@
+"""The command line as a whole: exit codes, configuration, help, and where its words go."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from tests.unit.cli.commands import BUDGET, slogan
+
+from slogan.cli.app import VERBS
+from slogan.ledger.ledger import Ledger
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["inspect", "nowhere.tsv"], 2),
+        (["inspect", "clicks.tsv", "--engine", "abacus"], 2),
+        (["inspect", "clicks.tsv", "--user", "nobody"], 2),
+        (["inspect"], 2),
+        (["dance"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", "--epsilon", "x", "--delta", ".1"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--objective", "fame"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--solver", "luck"], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", *BUDGET, "--output-size", "3"], 2),
+        (["sanitize", "clicks.tsv", "-o", "clicks.tsv", *BUDGET], 2),
+        (["sanitize", "clicks.tsv", "-o", "out", "--epsilon", "0.01", "--delta", "0.01"], 3),
+        (["verify", "clicks.tsv", "nowhere"], 2),
+        (["verify", "clicks.tsv"], 2),
+        (["generate", "clicks.tsv"], 2),
+        (["--config", "nowhere.toml", "inspect", "clicks.tsv"], 2),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else str(v),
+)
+def test_exit_codes_and_hints(tmp_path, log, words, code):
+    before = log.read_bytes()
+    done = slogan(*words, cwd=tmp_path)
+
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert log.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".toml") == ["clicks.tsv"]
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text('[sanitize]\nexp_epsilon = 2\ndelta = "0.2"\ngap = 0.5\n')
+    words = ("--config", "slogan.toml", "sanitize", log, "--time-limit", "5", "--json")
+
+    def asked(*more, **env):
+        out = f"out{len(list(tmp_path.iterdir()))}"
+        done = slogan(*words, "-o", out, *more, cwd=tmp_path, **env)
+        manifest = json.loads((tmp_path / out / "public/manifest.json").read_text())
+        return manifest["budget"]["delta"], manifest["parameters"]["gap"], done.returncode
+
+    assert asked() == ("0.2", 0.5, 0)
+    assert asked(SLOGAN_DELTA="0.3") == ("0.3", 0.5, 0)
+    assert asked("--delta", "0.4", SLOGAN_DELTA="0.3") == ("0.4", 0.5, 0)
+
+
+def test_an_unknown_key_in_the_file_is_refused(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text("[sanitize]\nepsillon = 2\n")
+    done = slogan("--config", "slogan.toml", "sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "epsillon" in done.stderr
+
+
+def test_a_broken_configuration_file_is_refused(tmp_path, log):
+    (tmp_path / "slogan.toml").write_text("[sanitize\n")
+    done = slogan("--config", "slogan.toml", "sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_an_example_to_paste(tmp_path, verb):
+    done = slogan(verb, "--help", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert f"slogan {verb}" in done.stdout.split("Usage:")[1].split("\n", 1)[1]
+
+
+def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, capsys):
+    from slogan import __main__ as entry
+
+    def explode():
+        raise RuntimeError("my secret illness")
+
+    monkeypatch.delenv("SLOGAN_DEBUG", raising=False)
+    monkeypatch.setattr(entry, "app", SimpleNamespace(meta=explode))
+    with pytest.raises(SystemExit) as stop:
+        entry.main()
+
+    assert stop.value.code == 1
+    assert "secret" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outlet", "code", "said"),
+    [
+        ("| true", 141, ""),
+        (">/dev/full", 1, "No space left"),
+        (">&-", 1, "standard output is closed"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["inspect", "sanitize"])
+def test_a_result_that_nobody_takes_is_no_internal_error(tmp_path, log, outlet, code, said, verb):
+    made = f"-o out {' '.join(BUDGET)}" if verb == "sanitize" else ""
+    run = f"{sys.executable} -m slogan {verb} clicks.tsv {made} --json {outlet}"
+    script = f"{run}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == (2 if said else 0)
+    assert (tmp_path / "out/public/manifest.json").exists() == (verb == "sanitize")
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "sanitize --help"])
+@pytest.mark.parametrize(
+    ("outlet", "said"),
+    [(">/dev/full", "No space left"), (">&-", "standard output is closed")],
+)
+def test_help_that_cannot_be_printed_is_no_internal_error(words, outlet, said):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m slogan {words} {outlet}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("sanitize", "--gap", "inf"),
+        ("sanitize", "--gap", "nan"),
+        ("sanitize", "--time-limit", "inf"),
+        ("sanitize", "-o", "/"),
+        ("audit", "--mode", "sanitize", "--gap", "inf"),
+        ("frontier", "--gap", "inf"),
+    ],
+)
+def test_limits_and_names_that_are_none_are_refused(tmp_path, log, asked):
+    verb, *words = asked
+    given = {"sanitize": ("-o", "out") if "-o" not in words else ()}.get(verb, ())
+    budget = () if verb == "frontier" else BUDGET[:4]
+    done = slogan(verb, log, *given, *budget, *words, cwd=tmp_path)
+
+    assert done.returncode == 2, done.stderr
+    assert "internal" not in done.stderr
+    assert "not possible" in done.stderr or "no name" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["output", "taxonomy", "ledger"])
+def test_a_nul_in_a_configuration_is_refused(tmp_path, log, option):
+    told = {"output": "out", "epsilon": "1", "delta": "0.5", "population": "us"}
+    text = "".join(f'{k} = "{v}"\n' for k, v in {**told, option: "a\\u0000b"}.items())
+    (tmp_path / "slogan.toml").write_text(f"[synthesize]\n{text}")
+    Ledger.open("us", tmp_path / "data/slogan/ledgers/us.ledger").create()
+    words = ("--config", "slogan.toml", "synthesize", log)
+    done = slogan(*words, cwd=tmp_path, XDG_DATA_HOME=str(tmp_path / "data"))
+
+    assert done.returncode == 2, done.stderr
+    assert "internal" not in done.stderr
+    assert "name" in done.stderr

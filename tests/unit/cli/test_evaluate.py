@@ -1,0 +1,28 @@
+"""slogan evaluate: its JSON and its words."""
+
+import json
+
+from tests.unit.cli.commands import BUDGET, SECRET, slogan
+
+
+def test_the_command_prints_the_fields_of_the_design(tmp_path, log):
+    slogan("sanitize", log, "-o", "release", *BUDGET, cwd=tmp_path)
+    release = tmp_path / "release"
+    before = {file: file.read_bytes() for file in (release / "public").iterdir()}
+    done = slogan("evaluate", log, release, "--min-support", "1/10,1/4", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+
+    asked = """precision recall sum_support_distance average_support_distance diversity size_ratio
+        diff_ratio_histogram yardstick"""
+    assert set(asked.split()) <= told.keys()
+    assert [one["min_support"] for one in told["frequent_pairs"]] == ["1/10", "1/4"]
+    assert SECRET[1] not in done.stdout + done.stderr
+    assert {file: file.read_bytes() for file in (release / "public").iterdir()} == before
+
+
+def test_the_command_in_words_names_its_reader(tmp_path, log):
+    done = slogan("evaluate", log, log, cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert "not for publication" in done.stderr
+    assert done.stdout == ""

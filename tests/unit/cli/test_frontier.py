@@ -1,0 +1,18 @@
+"""slogan frontier: one JSON object, and nothing of the log in its files."""
+
+import json
+
+from tests.unit.cli.commands import SECRET, slogan
+
+
+def test_the_verb_prints_one_object_and_nothing_of_the_log(log, tmp_path):
+    words = ("--exp-epsilons", "1.4, 2", "--deltas", "0.5", "--time-limit", "1", "-o", "out")
+    done = slogan("frontier", log, *words, "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert [point["value"] <= point["bound"] for point in told["points"]] == [True, True]
+    assert told == json.loads((tmp_path / "out" / "frontier.json").read_text())
+    for file in (tmp_path / "out").iterdir():
+        assert SECRET[1] not in file.read_text()
+        assert "query 1" not in file.read_text()

@@ -1,0 +1,11 @@
+"""slogan generate: its help names every format."""
+
+from tests.unit.cli.commands import slogan
+
+from slogan.generation.generate import FORMATS
+
+
+def test_help_names_every_format(tmp_path):
+    done = slogan("generate", "--help", cwd=tmp_path, COLUMNS="200")
+
+    assert f"One of: {', '.join(FORMATS)}." in done.stdout

@@ -1,0 +1,85 @@
+"""slogan sanitize: its JSON, its words, its errors, and an interrupt."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.unit.cli.commands import BUDGET, slogan, write
+
+
+def test_sanitize_prints_one_json_object_and_nothing_else(tmp_path, log):
+    done = slogan("sanitize", log, "-o", "out", *BUDGET, "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    asked = """objective epsilon delta budget_per_user users pairs clicks_in clicks_out pairs_out
+        users_out value bound gap status exposed_users_expected seconds release"""
+    assert set(asked.split()) <= told.keys()
+    assert told["release"] == "out"
+    assert told["users"] == 8
+    assert told["pairs"] == 4
+    assert told["clicks_in"] == 26
+    assert told["gap"] == abs(told["bound"] - told["value"]) / max(1, abs(told["bound"]))
+
+
+def test_words_go_to_stderr_without_colour_and_without_text_of_the_log(tmp_path, log):
+    done = slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert "released" in done.stderr
+    assert "\x1b[" not in done.stderr
+    assert "secret" not in done.stderr
+    assert "query 1" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "words"),
+    [
+        ([], 2, "no click"),
+        ([(1, "my secret", "u", -1)], 2, "negative"),
+        ([(1, "my secret", "u", 0)], 2, "zero"),
+        ([(1, "my secret", "u", 0.5)], 2, "fraction"),
+        ([(1, "my secret", "u", 2**60)], 2, "2^53"),
+        ([(1, "my secret", "u", "")], 2, "missing"),
+        ([(1, "my secret", "u", 1)], 3, "single user"),
+        ([(1, "my secret", "u", 1), (2, "other secret", "u", 1)], 3, "no pair is shared"),
+    ],
+)
+def test_bad_logs_each_have_their_own_message(tmp_path, rows, code, words):
+    write(tmp_path / "bad.tsv", rows)
+    done = slogan("sanitize", "bad.tsv", "-o", "out", *BUDGET, cwd=tmp_path)
+
+    assert done.returncode == code
+    assert words in " ".join(done.stderr.split())
+    assert "hint:" in done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("solver", ["packing", "exact"])
+def test_an_interrupt_stops_the_solver_and_leaves_nothing(tmp_path, solver):
+    """At this budget no solver proves optimality in time, so the signal arrives while it works."""
+    slogan("generate", "log.tsv", "--seed", "3", cwd=tmp_path)
+    words = ["sanitize", "log.tsv", "-o", "out", "--exp-epsilon", "2.3", "--delta", "0.8"]
+    private = tmp_path / "private"
+    private.mkdir()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "slogan", *words, "--time-limit", "120", "--solver", solver],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(private)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    run.send_signal(signal.SIGINT)
+    said = run.communicate(timeout=60)[1]
+
+    assert run.returncode == 130, said
+    assert "stopped" in said
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith((".out", "out"))] == []
+    assert list(private.iterdir()) == []

@@ -1,0 +1,36 @@
+"""slogan verify: what it accepts and what it refuses."""
+
+import json
+
+from tests.unit.cli.commands import BUDGET, slogan
+
+
+def test_verify_accepts_an_honest_release_and_refuses_an_edited_one(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    honest = slogan("verify", log, "out", "--json", cwd=tmp_path)
+    released = tmp_path / "out/public/log.tsv"
+    released.write_text(released.read_text() + "77\tmy secret illness\twww.doc.com\t1\n")
+    edited = slogan("verify", log, "out", "--json", cwd=tmp_path)
+
+    assert honest.returncode == 0
+    assert json.loads(honest.stdout)["ok"] is True
+    assert edited.returncode == 4
+    failed = {c["name"] for c in json.loads(edited.stdout)["checks"] if not c["ok"]}
+    assert {"checksum", "no_unique_pair"} <= failed
+    assert "secret" not in edited.stdout + edited.stderr
+
+
+def test_verify_refuses_a_seeded_release(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, "--seed", "1", cwd=tmp_path)
+    done = slogan("verify", log, "out", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "not_a_test_run" in done.stderr
+
+
+def test_verify_refuses_a_release_made_for_another_budget(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    done = slogan("verify", log, "out", "--exp-epsilon", "1.1", "--delta", "0.1", cwd=tmp_path)
+
+    assert done.returncode == 4
+    assert "budget" in done.stderr

@@ -1,0 +1,227 @@
+"""The public numbers of selection: budgets split to the last, thresholds that are enough."""
+
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil, isqrt
+
+import numpy as np
+import pytest
+from bench.selectors import sips
+from bench.selectors.laplace_histogram import level, root_down
+from hypothesis import example, given
+from hypothesis import strategies as st
+from mpmath import MPContext
+
+from slogan.dp.accounting import variance
+from slogan.dp.selection import SelectionBudget, pooled
+from slogan.dp.selection._weights import MOST, root_up
+from slogan.dp.selection.pooled import LENGTHS, Round, attention
+
+ONE = 2**20
+high = MPContext()
+high.dps = 120
+fractions = st.fractions("1/1000", 1000, max_denominator=10**6)
+
+
+def mp(number):
+    return high.mpf(number.numerator) / number.denominator
+
+
+# --- roots ---
+
+
+@given(st.integers(1, 2**45))
+def test_a_root_is_rounded_up_next_to_a_square_too(steps):
+    square = Fraction(steps**2, 2**80)
+    just_above = (square + Fraction(1, 2**81), square + Fraction(1, 2**80))
+
+    assert root_up(square) == Fraction(steps, 2**40)
+    assert [root_up(number) for number in just_above] == [Fraction(steps + 1, 2**40)] * 2
+
+
+@given(fractions)
+@example(Fraction(1, 4))
+def test_an_epsilon_is_the_root_of_mu_squared_rounded_down(square):
+    root = root_down(square)
+
+    assert root**2 <= square < (root + Fraction(1, 2**40)) ** 2
+
+
+# --- pooled: all rounds ---
+
+
+def stand_in(delta, pairs):
+    """A quantile that is easily computed: it only has to depend on both."""
+    return Fraction(pairs, 7) / (1 + 1000 * delta)
+
+
+@pytest.mark.parametrize("heaviest_at", [1, 37, MOST])
+def test_a_rounds_threshold_is_enough_for_any_number_of_pairs(monkeypatch, heaviest_at):
+    """The largest need may be that of one pair, of as many as possible, or between."""
+    needs = {t: Fraction(t == heaviest_at) + Fraction(1, t + 3) for t in range(1, MOST + 1)}
+    monkeypatch.setattr(pooled, "quantile", lambda delta, t: needs[t] / delta)
+    heaviest = np.array([2 * ONE, *(ONE - t for t in range(1, MOST + 1))])
+    found = pooled._threshold(5, Fraction(3), Fraction(1, 10), heaviest)
+    real = [5 * (ONE - t) + ONE * high.sqrt(15) * 10 * mp(needs[t]) for t in range(1, MOST + 1)]
+
+    assert max(real) <= found < max(real) + 1 + 1e-3
+
+
+@pytest.mark.parametrize("deviation", ["1/3", "1/100", "1/5000"])
+def test_a_weight_is_as_heavy_as_the_last_threshold_allows(monkeypatch, deviation):
+    """At least 1/√n, at most 1, and never more for more pairs."""
+    monkeypatch.setattr(pooled, "quantile", stand_in)
+    sigma, delta = Fraction(deviation), Fraction(1, 50)
+    found = pooled._heaviest(sigma, delta).tolist()
+    room = [
+        Fraction(1, 3) + sigma * (stand_in(delta, MOST) - stand_in(delta, n))
+        for n in range(1, MOST + 1)
+    ]
+    even = [isqrt(ceil(Fraction(ONE**2, n)) - 1) + 1 for n in range(1, MOST + 1)]
+    expected = [min(ONE, max(ceil(r * ONE), e)) for r, e in zip(room, even, strict=True)]
+
+    assert found == [ONE, *expected]
+    assert (np.diff(found) <= 0).all()
+
+
+def test_more_pairs_never_make_a_weight_heavier(monkeypatch):
+    """Not even if quantiles did not grow with the number of pairs, as they do."""
+    monkeypatch.setattr(pooled, "quantile", lambda _, t: Fraction(20 if t < MOST else t, 9))
+    found = pooled._heaviest(Fraction(1, 20), Fraction(1, 50))
+
+    assert (np.diff(found) <= 0).all()
+    assert found[-1] < ONE
+
+
+@pytest.mark.parametrize("mu_squared", ["1/50", "30"])
+def test_all_rounds_share_a_budget(monkeypatch, mu_squared):
+    asked = []
+
+    def noted(delta, pairs):
+        asked.append((delta, pairs))
+        return stand_in(delta, pairs)
+
+    monkeypatch.setattr(pooled, "quantile", noted)
+    budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 7))
+    found = pooled.schedule.__wrapped__(budget)
+    early, last = budget.delta / 50 / (len(LENGTHS) - 1), budget.delta * Fraction(49, 50)
+    deltas = [early] * (len(LENGTHS) - 1) + [last]
+
+    assert sum(deltas) == budget.delta
+    assert {delta for delta, _ in asked} == {*deltas}
+    assert found.variance == variance(budget.mu_squared, norm_squared=sum(LENGTHS))
+    assert [this.variance * this.length for this in found.rounds] == [found.variance] * len(deltas)
+    assert [this.length for this in found.rounds] == [*LENGTHS]
+    deviation = root_up(found.variance / sum(LENGTHS))
+    assert found.heaviest.tolist() == pooled._heaviest(deviation, last).tolist()
+    for this, so_far, delta in zip(found.rounds, accumulate(LENGTHS), deltas, strict=True):
+        enough = pooled._threshold(so_far, found.variance, delta, found.heaviest)
+        assert this.threshold == enough
+
+
+@pytest.mark.parametrize("mu_squared", ["1/50", "1", "30"])
+def test_attention_follows_the_pace_and_the_noise(mu_squared):
+    budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 10**6))
+    found = pooled.schedule(budget)
+    goal, units = found.rounds[-1].threshold, sum(LENGTHS)
+    for this, so_far in zip(found.rounds, accumulate(LENGTHS), strict=True):
+        pace = goal * high.mpf(so_far) / units
+        sigma = ONE * high.sqrt(so_far * mp(found.variance))
+        part, deviations = pooled.ABANDONED
+        real = [
+            mp(pooled.FULL) * pace,
+            mp(pooled.STEP) * sigma,
+            mp(part) * pace - deviations * sigma,
+            *((pace + sigma / 2) * mp(pooled.EASE) ** n for n in range(pooled.EASED)),
+        ]
+        told = [this.full, this.step, this.abandoned, *this.eased.tolist()]
+        assert all(abs(one - other) <= 1.001 for one, other in zip(told, real, strict=True))
+        # at usual budgets nothing that would get full weight is given up
+        assert this.abandoned < this.full < this.eased[0]
+        assert (np.diff(this.eased) > 0).all()
+        assert this.step > 0
+
+
+ROUND = Round(
+    length=1,
+    variance=Fraction(1),
+    threshold=1000,
+    full=100,
+    step=10,
+    eased=np.array([300, 500, 700, 900]),
+    abandoned=20,
+)
+
+
+@pytest.mark.parametrize(
+    ("noisy", "halvings"),
+    [
+        (1001, 7),  # selected: no more weight
+        (1000, 4),
+        (900, 4),
+        (899, 3),
+        (500, 2),
+        (300, 1),
+        (299, 0),
+        (100, 0),  # full weight from here on
+        (99, 1),  # something of one step is missing
+        (90, 1),
+        (89, 2),
+        (51, 5),
+        (41, 6),
+        (40, 6),
+        (20, 6),  # never more than six
+        (19, 7),  # given up
+        (-5, 7),
+    ],
+)
+def test_attention_is_halved_for_each_step_that_is_missing(noisy, halvings):
+    found = attention(np.array([noisy, 250]), ROUND)
+
+    assert found.tolist() == [halvings, 0]
+    assert found.dtype == np.int8
+
+
+# --- sips ---
+
+
+def test_the_rounds_of_sips_share_all_of_the_budget():
+    assert sum(sips.SHARES) == 1
+    assert [*sips.SHARES] == sorted(sips.SHARES)
+
+
+# --- laplace_histogram ---
+
+
+def tail(scale, level):
+    """The probability that discrete Laplace noise is so large, for a level of 1 or more."""
+    ratio = high.exp(-mp(1 / scale))
+    return ratio**level / (1 + ratio)
+
+
+@given(
+    st.fractions("1/5", 60, max_denominator=12),
+    st.one_of(st.fractions("1/1000", "999/1000"), st.fractions("1e-30", "1e-9")),
+)
+@example(Fraction(1), Fraction(9, 10))  # noise of 0 or more is not what the formula says
+@example(Fraction(1, 3), Fraction(1, 2))
+@example(Fraction(1), Fraction("0.27"))  # about that of 1: 0.2689
+@example(Fraction(1), Fraction("0.26"))
+def test_the_laplace_level_is_the_least_of_one_or_more_that_is_enough(scale, delta):
+    found, allowed = level(scale, delta), mp(delta)
+
+    assert found >= 1
+    assert tail(scale, found) <= allowed
+    assert found == 1 or tail(scale, found - 1) > allowed
+
+
+@pytest.mark.parametrize(
+    ("scale", "at"), [("1", 1), ("7/3", 2), ("7/3", 100), ("13/12", 10), ("400/7", 1000)]
+)
+@pytest.mark.parametrize("digits", [40, 59, 80])
+def test_a_delta_that_is_next_to_nothing_too_small_asks_for_one_more(scale, at, digits):
+    """Some of these differ from enough in fewer digits than the logarithms have."""
+    scale = Fraction(scale)
+    above, exponent = (tail(scale, at) * (1 - high.mpf(10) ** -digits)).man_exp
+
+    assert level(scale, int(above) * Fraction(2) ** int(exponent)) == at + 1

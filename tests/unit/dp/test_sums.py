@@ -1,0 +1,367 @@
+"""What the stages of a private release add up, to the last step, and what they say it costs."""
+
+from fractions import Fraction
+from math import isqrt
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import histogram
+
+from slogan.budget import PrivacyBudget
+from slogan.dp import association, private_rows, statistics, sums
+from slogan.dp.accounting import gaussian_room, variance
+from slogan.dp.association import Association, denoised, noisy_association, together_sums
+from slogan.dp.grouping import MOST_CATEGORIES, Grouping
+from slogan.dp.mechanisms import Cost, Gaussian
+from slogan.dp.remote import brought
+from slogan.dp.selection import Selected
+from slogan.dp.sums import (
+    NoisySums,
+    clipped_counts,
+    coverage_sums,
+    noisy_counts,
+    noisy_coverage,
+    noisy_sizes,
+    noisy_sums,
+    size_sums,
+)
+from slogan.errors import OptionError
+from slogan.progress import Steps
+from slogan.randomness import SeededRandomness
+from slogan.verification import private_rows as private_checks
+from slogan.verification import synthetic_users
+
+ONE = 1 << 20
+BUDGET = PrivacyBudget(epsilon=1, delta="1e-6")
+STAGE = Gaussian(name="any", norm_squared=1, variance=4)
+
+clicks = st.one_of(st.just(0), st.integers(0, 3), st.integers(0, 200), st.integers(0, 2**40))
+tables = st.integers(1, 5).flatmap(
+    lambda n: st.lists(st.lists(clicks, min_size=n, max_size=n), min_size=1, max_size=5)
+)
+
+
+@given(tables, st.data())
+def test_coverage_is_added_up_to_the_last_step(table, data):
+    hist = histogram(table)
+    pairs = sorted(data.draw(st.sets(st.integers(0, hist.pairs - 1))))
+    expected = [0, 0]
+    for row in table:
+        total, inside = sum(row), sum(row[pair] for pair in pairs)
+        for place, part in enumerate((inside, total - inside)):
+            expected[place] += part * 75 * ONE // total if total > 75 else part * ONE
+
+    assert coverage_sums(hist, np.array(pairs, dtype=np.int64)).tolist() == expected
+
+
+def test_sizes_are_counted_to_the_largest():
+    """Users with 0, 1, 29, 30, 31 and 35 of the released pairs, and one with no click at all."""
+    held = (0, 1, 29, 30, 31, 35)
+    table = [[1] * n + [0] * (39 - n) + [1] for n in held] + [[0] * 40]
+    found = size_sums(histogram(table), np.arange(39)).tolist()
+
+    assert len(found) == 31
+    assert {n: size for n, size in enumerate(found) if size} == {
+        0: ONE,
+        1: ONE,
+        29: ONE,
+        30: 3 * ONE,
+    }
+
+
+def together(table, category, size):
+    """The formula of the docstring in Python's integers."""
+    found = [[0] * size for _ in range(size)]
+    for row in table:
+        v = [0] * size
+        for place, n in enumerate(row):
+            if n and category[place] >= 0:
+                v[category[place]] += 1
+        v = [min(n, 255) for n in v]
+        parts = {
+            (g, h): v[g] * (v[g] - 1) // 2 if g == h else v[g] * v[h]
+            for g in range(size)
+            for h in range(g, size)
+        }
+        square = sum(part * part for part in parts.values())
+        weight = isqrt(ONE * ONE // square) if square else 0
+        for (g, h), part in parts.items():
+            found[g][h] += part * weight
+    return [found[g][h] for g in range(size) for h in range(g, size)]
+
+
+@given(st.lists(st.lists(st.integers(0, 1), min_size=9, max_size=9), min_size=1, max_size=5))
+def test_what_is_held_together_is_added_up_to_the_last_step(table):
+    for category, size in (([0, 1, 2, -1, 0, 1, 1, 1, 0], 3), ([0] * 8 + [-1], 1)):
+        grouping = Grouping(name="taxonomy", category=np.array(category), categories=size)
+
+        found = together_sums(histogram(table), np.arange(9), grouping)
+
+        assert found.tolist() == together(table, category, size)
+
+
+def test_of_one_category_no_more_than_255_pairs_count():
+    table, category = [[1] * 300], [0] * 290 + [1] * 10
+    grouping = Grouping(name="taxonomy", category=np.array(category), categories=2)
+
+    assert together_sums(histogram(table), np.arange(300), grouping).tolist() == together(
+        table, category, 2
+    )
+
+
+@pytest.mark.parametrize("size", [0, -1, MOST_CATEGORIES + 1])
+def test_a_table_that_does_not_fit_is_refused(size):
+    grouping = Grouping(name="taxonomy", category=np.zeros(1, np.int64), categories=size)
+    with pytest.raises(ValueError, match="64 bits"):
+        together_sums(histogram([[1]]), np.array([0]), grouping)
+
+
+def test_the_largest_table_is_not_refused():
+    grouping = Grouping(name="t", category=np.zeros(1, np.int64), categories=MOST_CATEGORIES)
+    found = together_sums(histogram([[1]]), np.array([0]), grouping)
+
+    assert len(found) == MOST_CATEGORIES * (MOST_CATEGORIES + 1) // 2
+
+
+def test_counts_that_do_not_fit_are_refused():
+    hist = histogram([[1, 1], [2, 0]])
+    for norm in (0, -1, 64):
+        with pytest.raises(OptionError, match="64 bits"):
+            clipped_counts(hist, np.arange(2), norm=norm)
+    assert clipped_counts(hist, np.arange(2), norm=63).tolist() == [3 * ONE, ONE]
+    with pytest.raises(OptionError, match="4194304 pairs"):
+        clipped_counts(hist, np.arange(2**22))
+
+
+def test_the_largest_user_fits_in_what_long_division_can_do():
+    """A user with all pairs and the most clicks of each: its square is at most 2^53."""
+    assert sums.MOST_CLICKS**2 * sums._MOST_PAIRS <= 2**53
+    assert (sums.MOST_CLICKS * 63) ** 2 < 2**62
+
+
+# --- noise ---
+
+
+class Recorded:
+    """Noise that is known, and how much was asked for."""
+
+    def __init__(self, monkeypatch, noise=7):
+        self.noise, self.asked = noise, []
+        monkeypatch.setattr(sums, "floored_gaussian", self.draw)
+
+    def draw(self, n, rng, *, variance, grid):
+        self.asked.append((n, variance, grid))
+        return np.full(n, self.noise)
+
+
+def test_noise_is_added_once_with_the_variance_that_is_accounted_for(monkeypatch):
+    recorded = Recorded(monkeypatch)
+    found = noisy_sums(
+        np.array([1, 2, 3]), name="s", norm_squared=5, mu_squared=Fraction(1, 7), rng=None
+    )
+    square = variance(Fraction(1, 7), norm_squared=5)
+
+    assert recorded.asked == [(3, square, Fraction(1, ONE))]
+    assert found.steps.tolist() == [8, 9, 10]
+    assert found.values.tolist() == [8 / ONE, 9 / ONE, 10 / ONE]
+    assert found.stage == Gaussian(name="s", norm_squared=5, variance=square)
+
+
+def test_each_stage_claims_the_norm_that_its_sums_keep(monkeypatch):
+    Recorded(monkeypatch)
+    hist, pairs, part = histogram([[1, 1], [1, 1]]), np.arange(2), Fraction(1, 9)
+    grouping = Grouping(name="taxonomy", category=np.arange(2), categories=2)
+    found = {
+        "counts": noisy_counts(hist, pairs, mu_squared=part, rng=None).stage,
+        "fewer": noisy_counts(hist, pairs, mu_squared=part, rng=None, norm=3).stage,
+        "sizes": noisy_sizes(hist, pairs, mu_squared=part, rng=None).stage,
+        "coverage": noisy_coverage(hist, pairs, mu_squared=part, rng=None).stage,
+        "association": noisy_association(hist, pairs, grouping, mu_squared=part, rng=None).stage,
+    }
+
+    assert {name: stage.norm_squared for name, stage in found.items()} == {
+        "counts": sums.NORM**2,
+        "fewer": 9,
+        "sizes": 1,
+        "coverage": sums.MOST_COVERED**2,
+        "association": 1,
+    }
+    assert all(stage.cost.mu_squared <= part for stage in found.values())
+    assert all(stage.cost.mu_squared > part * Fraction(999, 1000) for stage in found.values())
+
+
+@pytest.mark.parametrize(
+    ("steps", "share"),
+    [([3, 1], 0.75), ([-3, 1], 0.0), ([3, -1], 1.0), ([-3, -1], 0.0), ([0, 0], 0.0)],
+)
+def test_coverage_is_the_share_inside(monkeypatch, steps, share):
+    noisy = NoisySums(steps=np.array(steps), stage=STAGE)
+    monkeypatch.setattr(sums, "noisy_sums", lambda *_, **__: noisy)
+
+    found = noisy_coverage(histogram([[1]]), np.array([0]), mu_squared=Fraction(1), rng=None)
+
+    assert found.share == pytest.approx(share)
+
+
+def test_sizes_are_shares_of_the_users_who_hold_a_released_pair():
+    bins = np.array([90.0, 5.0, -2.0, 15.0, *[0.0] * 27])
+    found = sums.Sizes(bins=bins, stage=STAGE)
+
+    assert found.users == 18
+    assert found.shape.tolist()[:3] == [0.25, 0.0, 0.75]
+    assert len(found.shape) == 30
+    few = sums.Sizes(bins=np.array([9.0, 0.25, 0.75, *[0.0] * 28]), stage=STAGE)
+    assert (few.users, few.shape.tolist()[:2]) == (1, [0.25, 0.75])
+    nothing = sums.Sizes(bins=np.zeros(31), stage=STAGE)
+    assert (nothing.users, nothing.shape.tolist()) == (0, [1.0, *[0.0] * 29])
+
+
+# --- what is clear of the noise ---
+
+
+def test_an_eigenvalue_counts_from_where_noise_alone_has_none():
+    size, deviation = 9, 2.0
+    edge = deviation * (1.05 * 2 * 3 + 3)
+    diagonal = np.diag([edge * 1.001, edge * 0.999, *[0.0] * 7]) / 2
+    table, rank = denoised(diagonal[np.triu_indices(size)], size, deviation)
+
+    assert rank == 1
+    assert table[0, 0] == pytest.approx(edge * 1.001)
+    assert table.sum() == pytest.approx(edge * 1.001)
+
+
+def test_nothing_is_no_signal_even_without_noise():
+    assert denoised(np.zeros(3), 2, 0.0)[1] == 0
+
+
+def test_what_is_clear_is_told_by_the_deviation_of_the_noise(monkeypatch):
+    Recorded(monkeypatch)
+    told = []
+    monkeypatch.setattr(
+        association, "denoised", lambda *table: told.append(table) or (np.zeros((2, 2)), 0)
+    )
+    grouping = Grouping(name="taxonomy", category=np.arange(2), categories=2)
+    noisy_association(
+        histogram([[1, 1]]), np.arange(2), grouping, mu_squared=Fraction(1, 9), rng=None
+    )
+
+    ((values, size, deviation),) = told
+    assert values.tolist() == [7 / ONE, 1 + 7 / ONE, 7 / ONE]
+    assert (size, deviation) == (2, pytest.approx(3))
+
+
+def test_association_is_followed_from_its_least_rank_on():
+    grouping = Grouping(name="domains", category=np.zeros(1, np.int64), categories=1, least_rank=2)
+    kinds = [
+        Association(grouping=grouping, together=np.zeros((1, 1)), rank=rank, stage=STAGE).kind
+        for rank in (1, 2, 3)
+    ]
+
+    assert kinds == ["independent", "domains", "domains"]
+
+
+# --- how a budget is spread ---
+
+
+@pytest.mark.parametrize("with_association", [True, False])
+def test_a_budget_is_spread_to_the_last(with_association):
+    found = statistics.spread(BUDGET, association=with_association)
+    names = ["selection", "counts", "association", "sizes", "coverage"]
+    kept = [name for name in names if with_association or name != "association"]
+    aside = Fraction("1e-6") / 2
+    whole = gaussian_room(BUDGET, Cost(delta=aside))
+
+    assert list(found.parts) == list(found.shares) == kept
+    assert sum(found.shares.values()) == 1
+    assert found.parts == {name: whole * share for name, share in found.shares.items()}
+    assert found.selection.delta == aside
+    assert found.selection.mu_squared == found.parts["selection"]
+    assert found.cost == Cost(mu_squared=whole, delta=aside)
+    weight = statistics.SHARES["counts"] / statistics.SHARES["sizes"]
+    assert found.shares["counts"] / found.shares["sizes"] == weight == 4
+
+
+@pytest.mark.parametrize("share", ["1/2", "1/5"])
+def test_a_budget_is_divided_between_sampling_and_counting(share):
+    found = private_rows.divide(BUDGET, share)
+    sampling = found.sampling.cost
+    aside = (Fraction("1e-6") - sampling.delta) / 2
+    whole = gaussian_room(BUDGET, Cost(epsilon=sampling.epsilon, delta=sampling.delta + aside))
+
+    assert sampling.delta <= Fraction(share) * Fraction("1e-6") * (1 + Fraction(1, 10**15))
+    assert found.selection.delta == aside
+    assert list(found.parts) == ["counts", "sizes"]
+    assert found.selection.mu_squared == whole * private_rows.SHARES["selection"]
+    assert found.cost.mu_squared == whole
+    assert found.cost.delta == sampling.delta + aside
+    assert found.cost.epsilon == sampling.epsilon
+    assert sum(private_rows.SHARES.values()) == sum(statistics.SHARES.values()) == 1
+
+
+@pytest.mark.parametrize("categories", [None, 0, 2])
+def test_every_look_at_the_log_is_in_the_account(categories):
+    hist, spending = histogram([[1, 2, 1], [1, 1, 0]]), statistics.spread(BUDGET, association=True)
+    before = Gaussian(name="selection", norm_squared=1, variance=100)
+
+    def group(pairs, values):
+        assert len(pairs) == len(values)
+        kind = np.arange(len(pairs)) % 2 if categories else np.full(len(pairs), -1)
+        return Grouping(name="taxonomy", category=kind, categories=categories)
+
+    found = statistics.measure(
+        hist,
+        Selected(pairs=np.array([0, 1]), stages=(before,)),
+        spending,
+        None if categories is None else group,
+        rng=SeededRandomness(0),
+        steps=Steps(),
+    )
+
+    names = ["selection", "counts", "sizes", "coverage", *(["association"] if categories else [])]
+    assert [stage.name for stage in found.account.stages] == names
+    for stage in found.account.stages[1:]:
+        part = spending.parts[stage.name]
+        assert part * Fraction(999, 1000) < stage.cost.mu_squared <= part
+    assert (found.association is None) == (not categories)
+    assert found.kind == "independent"
+
+
+def test_the_manifest_is_told_the_constants():
+    told = statistics.constants(statistics.spread(BUDGET, association=True))
+
+    assert told["counts_norm"] == sums.NORM
+    assert told["counts_most_clicks"] == sums.MOST_CLICKS
+    assert told["sizes_largest"] == sums.LARGEST
+    assert told["coverage_most_clicks"] == sums.MOST_COVERED
+    assert told["association_most_categories"] == MOST_CATEGORIES
+    assert told["selection_delta"] == "1/2000000"
+    assert {name for name in told if name.startswith("share_")} == {
+        f"share_{name}" for name in statistics.SHARES
+    }
+    assert association.MOST_HELD == 255
+
+
+def test_the_verifier_expects_these_constants_and_no_others():
+    """It knows them by itself, so that a release made with others is refused."""
+    told = statistics.constants(statistics.spread(BUDGET, association=True))
+
+    assert synthetic_users._CONSTANTS.items() <= told.items()
+    assert private_checks._CONSTANTS.items() <= told.items()
+    assert {name: part * 100 for name, part in statistics.SHARES.items()} == synthetic_users._SHARES
+    assert private_rows.SHARES == private_checks._SHARES
+    norms = {"counts": sums.NORM**2, "sizes": 1, "coverage": sums.MOST_COVERED**2}
+    assert (
+        private_checks._NORM_SQUARED.items()
+        <= norms.items()
+        <= synthetic_users._NORM_SQUARED.items()
+    )
+
+
+def test_a_histogram_that_is_here_need_not_be_brought():
+    here = histogram([[1]])
+
+    assert brought(here) is here
+    assert brought(SimpleNamespace(brought=lambda: here)) is here

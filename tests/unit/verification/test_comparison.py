@@ -1,0 +1,415 @@
+"""The comparison of two logs, on tables of a few rows whose numbers anybody can count."""
+
+import gzip
+import math
+from fractions import Fraction
+from random import Random
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+from tests.counted_logs import fill
+
+import slogan
+from slogan.errors import LogFormatError, OptionError, SloganError
+from slogan.logs.rows import NO_CLICK
+from slogan.verification import comparison
+from slogan.verification.comparison import Comparison, count, private_database, remove_users
+
+HEADER = "user\tquery\turl\tclicks\n"
+
+
+def compared(sql, clicked, shown):
+    fill(sql, "clicked", clicked)
+    fill(sql, "shown", shown)
+    return Comparison(sql)
+
+
+def parquet(sql, file, query):
+    sql.execute(f"COPY ({query}) TO '{file}' (FORMAT parquet)")
+    return file
+
+
+# --- a database of one's own ---
+
+
+def test_the_database_keeps_to_its_memory_and_to_itself(monkeypatch):
+    connect = duckdb.connect
+
+    def connected(**options):
+        """As at a prompt, where DuckDB draws its progress."""
+        sql = connect(**options)
+        sql.execute("SET enable_progress_bar = true")
+        return sql
+
+    monkeypatch.setattr(duckdb, "connect", connected)
+    with private_database("300MB") as (sql, folder):
+        names = ("memory_limit", "temp_directory", "enable_progress_bar")
+        asked = ", ".join(f"current_setting('{name}')" for name in names)
+        assert sql.execute(f"SELECT {asked}").fetchall() == [("286.1 MiB", str(folder), False)]
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not folder.exists()
+    with pytest.raises(duckdb.ConnectionException):
+        sql.execute("SELECT 1")
+    with private_database(None) as (sql, _):
+        assert sql.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_what_is_no_memory_limit_is_refused():
+    with pytest.raises(OptionError, match="memory limit"), private_database("much"):
+        pass
+
+
+def test_the_databases_own_words_go_no_further():
+    with pytest.raises(SloganError) as raised, private_database(None) as (sql, folder):
+        sql.execute("SELECT 'a secret'::INTEGER")
+    assert "secret" not in str(raised.value)
+    assert raised.value.__suppress_context__
+    assert not folder.exists()
+    with pytest.raises(duckdb.ConnectionException):
+        sql.execute("SELECT 1")
+
+
+# --- counting ---
+
+
+def counted(sql, source, tmp_path, *, into="shown", ignored="", **options):
+    return count(sql, slogan.read(source, **options), tmp_path, into=into, ignored=ignored)
+
+
+def rows_of(sql, table):
+    return sorted(sql.execute(f'SELECT "user", query, url, clicks FROM {table}').fetchall())
+
+
+def test_rows_are_added_up_and_bad_ones_left_out(sql, tmp_path):
+    log = tmp_path / "log.tsv"
+    rows = ["a\tq\tu\t2", "a\tq\tu\t3", "b\tq\tu\t1", "b\tq\tu\t0", "b\tq\tu\t0", "c\tq\t\t1", "d"]
+    log.write_text(HEADER + "\n".join(rows) + "\n")
+
+    assert counted(sql, log, tmp_path).bad_rows == 4
+    assert counted(sql, log, tmp_path, into="clicked", ignored=NO_CLICK).bad_rows == 3
+    assert rows_of(sql, "shown") == [("a", "q", "u", 5), ("b", "q", "u", 1)]
+    assert rows_of(sql, "clicked") == rows_of(sql, "shown")
+
+
+def test_lines_that_the_reader_gives_up_on_are_bad_rows_of_their_log_alone(sql, tmp_path):
+    """One too wide, one that is no UTF-8: neither comes to be a row, nor to the next log."""
+    wide = tmp_path / "wide.csv"
+    wide.write_bytes(b"user,query,url,clicks\na,q,u,1\na,q,u,1,2,3\na,\xff,u,1\na,q,u,0\n")
+    good = tmp_path / "good.csv"
+    good.write_text("user,query,url,clicks\na,q,u,1\n")
+
+    assert counted(sql, wide, tmp_path).bad_rows == 3
+    assert counted(sql, good, tmp_path, into="clicked").bad_rows == 0
+    assert rows_of(sql, "shown") == rows_of(sql, "clicked") == [("a", "q", "u", 1)]
+
+
+def test_what_cannot_be_read_at_all_is_said_in_words_of_our_own(sql, tmp_path):
+    parquet(sql, tmp_path / "log.parquet", "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url")
+    log = slogan.read(tmp_path / "log.parquet")
+    (tmp_path / "log.parquet").write_text("secret")
+    with pytest.raises(LogFormatError, match="cannot be read as parquet") as raised:
+        count(sql, log, tmp_path, into="shown", ignored="")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz", ".parquet"])
+def test_packed_files_are_unpacked(sql, tmp_path, suffix):
+    plain = tmp_path / f"plain{suffix.removesuffix('.gz')}"
+    if plain.suffix == ".tsv":
+        plain.write_text(f"{HEADER}a\tq\tu\t2\n")
+    else:
+        parquet(sql, plain, "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url, 2 AS clicks")
+    log = tmp_path / f"log{suffix}"
+    data = plain.read_bytes()
+    log.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+
+    assert counted(sql, log, tmp_path).bad_rows == 0
+    assert rows_of(sql, "shown") == [("a", "q", "u", 2)]
+
+
+@pytest.mark.parametrize("library", ["polars", "lazy polars", "pandas", "arrow"])
+def test_tables_are_counted(sql, tmp_path, library):
+    rows = {"user": ["a", "a"], "query": ["q", "q"], "url": ["u", "u"], "clicks": [1, 2]}
+    table = {
+        "polars": lambda: pl.DataFrame(rows),
+        "lazy polars": lambda: pl.LazyFrame(rows),
+        "pandas": lambda: pd.DataFrame(rows),
+        "arrow": lambda: pl.DataFrame(rows).to_arrow(),
+    }[library]()
+
+    assert counted(sql, table, tmp_path).bad_rows == 0
+    assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
+
+
+def test_what_an_engine_added_up_is_added_up_once_more(sql, tmp_path):
+    """It hands over clicks and numbers of rows, by file; and the types of the columns."""
+    rows = """(VALUES ('a', 'q', 'u', NULL, 1, 5, 2), ('a', 'q', 'u', NULL, 2, 1, 1),
+        (NULL, 'q', 'u', 'user missing', 1, 9, 3), ('b', 'q', '', 'no click', 1, 4, 4))"""
+    added, schema = tmp_path / "added", tmp_path / "schema"
+    for folder in (added, schema):
+        folder.mkdir()
+    names = "t(name, query, url, reason, file, clicks, n)"
+    parquet(sql, added / "1.parquet", f"SELECT * FROM {rows} {names}")
+    parquet(sql, schema / "1.parquet", "SELECT 'a' AS x, 1::SMALLINT AS y LIMIT 0")
+
+    found = count(sql, None, tmp_path, into="clicked", ignored=NO_CLICK, added_up=(added, schema))
+
+    assert found.bad_rows == 3
+    assert rows_of(sql, "clicked") == [("a", "q", "u", 6)]
+    assert comparison.types_of(sql, found) == ["VARCHAR", "SMALLINT"]
+
+
+class Writes:
+    """A table of a library that DuckDB does not know, and that writes Parquet one way."""
+
+    columns = ("user", "query", "url", "clicks")
+
+    def __init__(self, way):
+        setattr(self, way, self._write)
+
+    def _write(self, file):
+        with duckdb.connect() as sql:
+            parquet(sql, file, "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url, 3 AS clicks")
+
+
+@pytest.mark.parametrize("way", ["write_parquet", "sink_parquet"])
+def test_a_table_that_writes_itself_needs_nobody_else(sql, tmp_path, way):
+    assert counted(sql, Writes(way), tmp_path).bad_rows == 0
+    assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
+
+
+# --- the schema ---
+
+
+def test_types_are_those_that_parquet_keeps(sql, tmp_path):
+    query = "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url, 1::SMALLINT AS clicks, 1.5 AS x"
+    file = parquet(sql, tmp_path / "log.parquet", query)
+    found = counted(sql, file, tmp_path)
+    assert comparison.types_of(sql, found) == [*["VARCHAR"] * 3, "SMALLINT", "DECIMAL(2,1)"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "lines", "beyond"),
+    [
+        (".tsv", ["user\tquery\turl\tday", "a\tq\tu\t", "b\tq\tu\t", "c\tq\tu\t"], 0),
+        (".tsv", ["user\tquery\turl\tday", "a\tq\tu\t1", "b\tq\tu\t", "c\tq\tu\tx"], 2),
+        (".tsv", ["user\tquery\turl", "a\tq\tu"], 0),
+        (".csv", ["user,query,url,day", "a,q,u,", 'b,q,u,"x"'], 1),
+        (".csv", ["day,user,query,url", "2,a,q,u"], 1),
+        (".jsonl", ['{"user": "a", "query": "q", "url": "u"}'] * 2, 0),
+        (".jsonl", ['{"user": "a", "query": "q", "url": "u", "day": null}'], 0),
+        (
+            ".jsonl",
+            [
+                '{"user": "a", "query": "q", "url": "u", "day": ""}',
+                '{"user": "a", "query": "q", "url": "u", "day": 3}',  # a value
+                '{"user": "a", "query": "q", "url": "u"}',  # a key too few
+                '{"user": "a", "query": "q", "url": "u", "day": "", "x": ""}',  # one too many
+                '{"query": "q", "user": "a", "url": "u", "day": ""}',  # another order
+            ],
+            4,
+        ),
+    ],
+)
+def test_rows_beyond_the_schema_are_counted(sql, tmp_path, suffix, lines, beyond):
+    log = tmp_path / f"log{suffix}"
+    log.write_text("\n".join([*lines, ""]))
+    assert comparison.rows_beyond_schema(sql, counted(sql, log, tmp_path)) == beyond
+
+
+def test_looking_once_more_leaves_no_bad_row_to_the_next_log(sql, tmp_path):
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
+    bad.write_text("user,query,url,clicks,day\na,q,u,1,,2\n")
+    good.write_text("user,query,url,clicks,day\na,q,u,1,\n")
+    found = counted(sql, bad, tmp_path)
+
+    assert (found.bad_rows, comparison.rows_beyond_schema(sql, found)) == (1, 0)
+    assert counted(sql, good, tmp_path, into="clicked").bad_rows == 0
+
+
+# --- users who were removed ---
+
+
+def test_removed_users_are_taken_out_and_those_in_vain_are_counted(sql, tmp_path):
+    fill(sql, "clicked", [("a", "p", 1), ("a", "q", 1), ("b", "p", 1), ("c", "p", 1)])
+    listed = "SELECT unnest(['a', 'b', 'b', 'stranger']) AS \"user\""
+
+    assert remove_users(sql, parquet(sql, tmp_path / "removed.parquet", listed)) == (4, 2)
+    assert rows_of(sql, "clicked") == [("c", "p", "p.x", 1)]
+
+
+def test_a_table_of_nobody_removes_nobody(sql, tmp_path):
+    fill(sql, "clicked", [("1", "p", 1)])
+    nobody = parquet(sql, tmp_path / "removed.parquet", 'SELECT 1::BIGINT AS "user" WHERE FALSE')
+
+    assert remove_users(sql, nobody) == (0, 0)
+    assert rows_of(sql, "clicked") == [("1", "p", "p.x", 1)]
+
+
+# --- both logs ---
+
+CLICKED = [
+    *[("a", "p", 1), ("a", "q", 3), ("a", "own", 9)],
+    *[("b", "p", 2), ("b", "q", 1)],
+    *[("c", "r", 1), ("d", "r", 4), ("e", "unseen", 7)],
+]
+SHOWN = [("a", "p", 2), ("b", "p", 1), ("c", "r", 3), ("a", "own", 1)]
+SHOWN += [("x", "new", 5), ("x", "newer", 1)]
+
+
+def test_pairs_users_rows_and_clicks_are_counted(sql):
+    found = compared(sql, CLICKED, SHOWN)
+
+    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (5, 1, 2)
+    assert (found.users, found.rows, found.clicks) == (5, 6, 13)
+
+
+def test_an_empty_release_has_nothing(sql):
+    found = compared(sql, CLICKED, [])
+
+    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (0, 0, 0)
+    assert (found.users, found.rows, found.clicks) == (5, 0, 0)
+    assert found.strangers() == found.unexplained_pseudonyms() == 0
+    assert found.shown_ids() == (0, 0, 0)
+    assert found.clipped(6, 10) == []
+    assert found.judge(Fraction(2)).broken == 0
+
+
+def test_a_pair_is_a_query_with_its_url(sql):
+    clicked = [("a", "q@u", 1), ("b", "q@u", 1), ("a", "q@v", 1), ("c", "r@u", 1)]
+    found = compared(sql, clicked, [(user, pair, 1) for user in "ab" for pair in ("q@v", "r@u")])
+
+    assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (2, 2, 0)
+    assert found.strangers() == 3  # a holds q@v
+    assert found.unexplained_pseudonyms() == 2
+    assert found.judge(Fraction(9)).users == 2  # a and c
+    assert found.clipped(6, 9) == [(2, 1.0), (2, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("shown", "strangers"),
+    [
+        ([("a", "p", 9)], 0),
+        ([("c", "p", 1)], 1),  # a user and a pair of the log, and not together
+        ([("nobody", "p", 1), ("a", "new", 1), ("a", "q", 1)], 2),
+    ],
+)
+def test_rows_of_nobody_are_counted(sql, shown, strangers):
+    assert compared(sql, CLICKED, shown).strangers() == strangers
+
+
+@pytest.mark.parametrize(
+    ("shown", "unexplained"),
+    [
+        ([("1", "p", 1), ("1", "q", 1), ("2", "p", 1)], 0),
+        ([("1", "p", 1), ("1", "q", 1), ("1", "own", 1)], 0),
+        ([("1", "p", 1), ("1", "r", 1)], 1),
+        ([("1", "p", 1), ("1", "r", 1), ("2", "r", 1), ("2", "p", 1), ("3", "r", 1)], 2),
+        ([("1", "p", 1), ("1", "new", 1)], 1),
+        ([("1", "new", 1)], 1),
+    ],
+)
+def test_pseudonyms_whose_pairs_nobody_holds_together_are_counted(sql, shown, unexplained):
+    assert compared(sql, CLICKED, shown).unexplained_pseudonyms() == unexplained
+
+
+def test_pseudonyms_are_not_taken_for_each_other_by_a_query_or_a_url_alone(sql):
+    held = [("q@u", 1), ("q@v", 1), ("r@u", 1)]
+    clicked = [(user, *row) for user, row in zip("abc", held, strict=True)]
+    shown = [(pseudonym, *row) for pseudonym, row in zip("123", held, strict=True)]
+
+    assert compared(sql, clicked, shown).unexplained_pseudonyms() == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "repeated", "strangers"),
+    [
+        ("('a', '1'), ('b', '2')", 0, 0),
+        ("('b', '1'), ('a', '2')", 0, 0),  # both hold them
+        ("('c', '1'), ('b', '2')", 0, 2),
+        ("('a', '1')", 0, 1),  # one is left out
+        ("('a', '1'), ('a', '2')", 1, 0),
+        ("('a', '1'), ('b', '2'), ('c', '2')", 1, 1),
+    ],
+)
+def test_names_behind_pseudonyms_are_one_to_one_and_hold_their_pairs(
+    sql, tmp_path, names, repeated, strangers
+):
+    found = compared(sql, CLICKED, [("1", "p", 1), ("1", "q", 1), ("2", "p", 1)])
+    table = f'SELECT * FROM (VALUES {names}) t("user", pseudonym)'
+
+    names = parquet(sql, tmp_path / "pseudonyms.parquet", table)
+
+    assert found.real_names(names) == (repeated, strangers)
+
+
+def test_shown_ids_are_told_by_their_form(sql):
+    form = "0123abcd-0000-4000-8000-000000000000"
+    shown = [("12", "p", 1), ("12", "q", 1), (form, "p", 1), (form.upper(), "p", 1), ("a", "p", 1)]
+    shown += [("deadbeef", "p", 1)]
+
+    assert compared(sql, CLICKED, shown).shown_ids() == (5, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["0123abcg-0000-4000-8000-000000000000", "anne-of-green-gables-of-avonlea-1908"]
+)
+def test_a_name_as_long_as_a_uuid_is_none_if_a_letter_is_beyond_f(sql, name):
+    assert len(name) == 36
+    assert compared(sql, CLICKED, [(name, "p", 1)]).shown_ids() == (1, 0, 0)
+
+
+def test_users_are_clipped_before_their_clicks_are_added(sql):
+    """a has 3 of p and 4 of q, a norm of 5; b's 9 count as 8; only released pairs count."""
+    clicked = [("a", "p", 3), ("a", "q", 4), ("a", "unseen", 99), ("b", "p", 9), ("c", "p", 1)]
+    found = compared(sql, clicked, [("x", "p", 7), ("y", "p", 1), ("x", "q", 5)])
+
+    assert sorted(found.clipped(2, 8)) == [
+        (5, pytest.approx(4 * 2 / 5)),
+        (8, pytest.approx(3 * 2 / 5 + 2 + 1)),
+    ]
+
+
+def test_users_are_judged_by_what_they_hold_of_each_pair(sql):
+    """Of p 2 clicks are released, of q 1: a has 1 of 3 and 3 of 4, b 2 of 3 and 1 of 4."""
+    clicked = [("a", "p", 1), ("a", "q", 3), ("b", "p", 2), ("b", "q", 1), ("c", "unseen", 1)]
+    found = compared(sql, clicked, [("x", "p", 2), ("y", "q", 1)])
+    charges = {"a": Fraction(3, 2) ** 2 * 4, "b": Fraction(9) * Fraction(4, 3)}
+
+    for bound, broken in ((Fraction(12), 0), (Fraction(9), 1), (Fraction("8.9"), 2)):
+        assert broken == sum(charge > bound for charge in charges.values())
+        judged = found.judge(bound)
+        assert (judged.users, judged.broken) == (2, broken)
+
+
+@pytest.mark.parametrize("more", [1, 2])
+def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql, more):
+    """Each of three users has a third of two pairs: 3/2 for each click, neither more nor less."""
+    clicked = [(user, pair, 1) for user in "abc" for pair in "pq"]
+    found = compared(sql, clicked, [("a", "p", 1), ("b", "q", more)])
+    charge = Fraction(3, 2) ** (1 + more)
+
+    for bound, broken in ((charge, 0), (charge - Fraction(1, 1000), 3)):
+        judged = found.judge(bound)
+        assert (judged.users, judged.broken) == (3, broken)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_user_is_charged_for_what_that_user_holds(sql, seed):
+    """Against plain fractions: as many users exceed each user's own charge as it says."""
+    random = Random(seed)
+    held = {(user, pair): random.randrange(5) for user in "abcdefghi" for pair in "pqrst"}
+    clicked = [(user, pair, n) for (user, pair), n in held.items() if n]
+    released = {pair: random.randrange(1, 4) for pair in "pqrs"}
+    found = compared(sql, clicked, [("x", pair, n) for pair, n in released.items()])
+
+    total = {pair: sum(n for (_, p), n in held.items() if p == pair) for pair in released}
+    charge = [
+        math.prod(Fraction(total[p], total[p] - held[u, p]) ** n for p, n in released.items())
+        for u in "abcdefghi"
+        if any(held[u, p] for p in released)
+    ]
+    for bound in charge:
+        assert found.judge(bound).broken == sum(other > bound for other in charge)

@@ -1,0 +1,326 @@
+"""The checks that every release must pass, on folders made by hand."""
+
+import hashlib
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+
+import duckdb
+import pytest
+
+from slogan.budget import PrivacyBudget
+from slogan.errors import BudgetError
+from slogan.logs.searchlog import Columns, SearchLog
+from slogan.manifest.manifest import Manifest, published_log
+from slogan.manifest.promise import promise_of
+from slogan.modes import ReleaseKind
+from slogan.report.public import public_page
+from slogan.verification import folder as checks
+from slogan.verification.comparison import Counted
+from slogan.verification.conditions import Bounds
+from slogan.verification.evidence import NotPossibleError
+
+
+def found(check, **seen):
+    return check(SimpleNamespace(**seen))
+
+
+# --- what the manifest and the counted logs say ---
+
+
+def test_only_what_was_not_drawn_from_a_seed_is_accepted():
+    said = [
+        found(checks._not_a_test_run, manifest=SimpleNamespace(test_run=test_run))
+        for test_run in (False, True)
+    ]
+    assert said == [
+        (True, "by the manifest, the random draws did not come from a seed"),
+        (False, "the random draws came from a seed: such a release protects nobody"),
+    ]
+
+
+def test_every_pair_must_be_known():
+    for unknown in (0, 1, 2):
+        compared = SimpleNamespace(unknown_pairs=unknown, pairs=3)
+        detail = f"{unknown} of 3 released pairs are not in the input log"
+        assert found(checks._pairs_from_log, compared=compared) == (unknown == 0, detail)
+
+
+def test_the_budget_asked_for_must_be_met():
+    two, three = (Bounds(likelihood=Fraction(n), appearance=Fraction(2)) for n in (2, 3))
+
+    assert found(checks._budget, promised=two, asked=None)[0]
+    assert found(checks._budget, promised=two, asked=two)[0]
+    assert found(checks._budget, promised=two, asked=three)[0]
+    ok, detail = found(checks._budget, promised=three, asked=two)
+    assert (ok, detail) == (False, "the manifest's budget is looser than the one asked for")
+
+
+# --- the released file ---
+
+
+def named(tmp_path, file="log.tsv", sha256=""):
+    (tmp_path / "public").mkdir(exist_ok=True)
+    log = SimpleNamespace(file=file, sha256=sha256)
+    return SimpleNamespace(folder=tmp_path, manifest=SimpleNamespace(log=log))
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_the_checksum_is_that_of_the_file(tmp_path):
+    evidence = named(tmp_path, sha256=sha256(b"rows"))
+    (tmp_path / "public/log.tsv").write_bytes(b"rows")
+
+    said = "the file that the manifest describes"
+    assert checks._checksum(evidence) == (True, f"the released log is {said}")
+    (tmp_path / "public/log.tsv").write_bytes(b"other")
+    assert checks._checksum(evidence) == (False, f"the released log is not {said}")
+
+
+def test_the_checksum_of_a_log_in_parts_is_that_of_their_list(tmp_path):
+    """As `sha256sum * | sha256sum` tells it."""
+    lines = [f"{sha256(data)}  part-{n}\n" for n, data in enumerate([b"a", b"b"])]
+    evidence = named(tmp_path, sha256=sha256("".join(lines).encode()))
+    folder = tmp_path / "public/log.tsv"
+    folder.mkdir()
+    for name, data in (("part-1", b"b"), ("part-0", b"a")):
+        (folder / name).write_bytes(data)
+
+    assert checks._checksum(evidence)[0]
+    (folder / "part-1").rename(folder / "part-2")
+    assert not checks._checksum(evidence)[0]
+    (folder / "part-2").write_bytes(b"c")
+    (folder / "part-2").rename(folder / "part-1")
+    assert not checks._checksum(evidence)[0]
+
+
+@pytest.mark.parametrize("file", ["log.tsv", "../log.tsv", "link.tsv"])
+def test_a_log_that_is_not_there_has_no_checksum(tmp_path, file):
+    evidence = named(tmp_path, file=file, sha256=sha256(b""))
+    (tmp_path / "log.tsv").write_bytes(b"")
+    (tmp_path / "public/link.tsv").symlink_to(tmp_path / "log.tsv")
+
+    with pytest.raises(NotPossibleError, match="not in public/"):
+        checks._checksum(evidence)
+
+
+def empty_file(place):
+    place.write_bytes(b"")
+
+
+def in_parts(*names):
+    def make(place):
+        place.mkdir()
+        for name in names:
+            (place / name).write_bytes(b"")
+
+    return make
+
+
+def to_elsewhere(place):
+    place.symlink_to(__file__)
+
+
+def to_a_folder(place):
+    elsewhere = place.parents[1] / "parts"
+    elsewhere.mkdir()
+    (elsewhere / "part-00000.tsv").write_bytes(b"")
+    place.symlink_to(elsewhere)
+
+
+def with_a_part(make):
+    """A folder whose second part is made by a function."""
+
+    def parts(place):
+        in_parts("part-00000.tsv")(place)
+        make(place / "part-00001.tsv")
+
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("changed", "extra", "missing"),
+    [
+        ({}, 0, 0),
+        ({".notes": empty_file}, 1, 0),
+        ({".notes": in_parts()}, 1, 0),
+        ({".notes": to_elsewhere}, 1, 0),
+        ({"report.html": None}, 0, 1),
+        ({"report.html": in_parts()}, 1, 1),
+        ({"report.html": to_elsewhere}, 1, 1),
+        ({"report.html": None, "Report.html": empty_file}, 1, 1),
+        ({"log.tsv": None}, 0, 1),
+        ({"log.tsv": to_elsewhere}, 1, 1),
+        ({"log.tsv": to_a_folder}, 1, 1),
+        ({"log.tsv": in_parts()}, 0, 0),
+        ({"log.tsv": in_parts("part-00000.tsv", "part-00001.tsv")}, 0, 0),
+        ({"log.tsv": in_parts("part-00000.tsv"), "notes": empty_file}, 1, 0),
+        ({"log.tsv": in_parts("part-00001.tsv")}, 1, 0),
+        ({"log.tsv": in_parts("part-00000.csv")}, 1, 0),
+        ({"log.tsv": in_parts("part-00000.tsv", "part-00002.tsv")}, 1, 0),
+        ({"log.tsv": in_parts("_SUCCESS", "part-00000.tsv")}, 2, 0),
+        ({"log.tsv": with_a_part(empty_file)}, 0, 0),
+        ({"log.tsv": with_a_part(in_parts())}, 1, 0),
+        ({"log.tsv": with_a_part(to_elsewhere)}, 1, 0),
+    ],
+)
+def test_whatever_else_is_public_is_counted(tmp_path, changed, extra, missing):
+    evidence = named(tmp_path)
+    usual = dict.fromkeys(["log.tsv", "manifest.json", "report.html"], empty_file)
+    for name, make in (usual | changed).items():
+        if make:
+            make(tmp_path / "public" / name)
+
+    said = f"{extra} entries too many in public/, {missing} files missing"
+    assert checks._nothing_else_public(evidence) == (extra + missing == 0, said)
+
+
+# --- the schema ---
+
+NAMES = ("user", "query", "url", "clicks", "note")
+COLUMNS = Columns(names=NAMES, user="user", query="query", url="url", count="clicks")
+TEXT = SearchLog(format="tsv", columns=COLUMNS)
+TABLE = SearchLog(format="parquet", columns=COLUMNS)
+ROW = "SELECT 'u' AS \"user\", 'q' AS query, 'l' AS url, 1 AS clicks, "
+
+
+@pytest.fixture(scope="module")
+def sql():
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def schema(sql, shown=TEXT, clicked=TEXT, *, bad=0, note="", other_type=False, **told):
+    """What is said of a log of one row against its input, given what the manifest tells."""
+    cells = f"(SELECT NULL AS rest, ['u', 'q', 'l', '1', '{note}'] AS c)"
+    source = f"({ROW}'{note}' AS note)" if shown.format == "parquet" else cells
+    input_log = f"({ROW}{1 if other_type else 'NULL::VARCHAR'} AS note)"
+    log = SimpleNamespace(**{"columns": NAMES, "compression": "", **told})
+    evidence = SimpleNamespace(
+        sql=sql,
+        manifest=SimpleNamespace(log=log),
+        logs=lambda: (
+            Counted(log=clicked, source=input_log, bad_rows=0),
+            Counted(log=shown, source=source, bad_rows=bad),
+        ),
+    )
+    return checks._schema(evidence)
+
+
+@pytest.mark.parametrize("log", [TEXT, TABLE])
+def test_the_schema_of_the_input_is_accepted(sql, log):
+    said = "5 columns as in the input log, every row readable"
+    assert schema(sql, log, log) == (True, said)
+
+
+@pytest.mark.parametrize(
+    ("case", "fault"),
+    [
+        (
+            {"shown": replace(TEXT, columns=replace(COLUMNS, user="query", query="user"))},
+            "columns other than those of the input log",
+        ),
+        ({"columns": NAMES[::-1]}, "columns other than those of the manifest"),
+        ({"shown": replace(TEXT, header=False)}, "a format other than that of the input log"),
+        (
+            {"clicked": replace(TEXT, compression=".gz")},
+            "a format other than that of the input log",
+        ),
+        ({"shown": TABLE}, "a format other than that of the input log"),
+        ({"clicked": TABLE, "other_type": True}, "a format other than that of the input log"),
+        ({"compression": ".gz"}, "a compression other than that of the manifest"),
+        (
+            {"shown": TABLE, "clicked": TABLE, "other_type": True},
+            "column types other than those of the input log",
+        ),
+        ({"bad": 1}, "1 rows that are not a positive number of clicks"),
+        ({"note": "x"}, "1 rows with values outside the modelled columns"),
+        (
+            {"shown": TABLE, "clicked": TABLE, "note": "x"},
+            "1 rows with values outside the modelled columns",
+        ),
+        (
+            {"bad": 7, "note": "x"},
+            "7 rows that are not a positive number of clicks; "
+            "1 rows with values outside the modelled columns",
+        ),
+    ],
+)
+def test_another_schema_is_found(sql, case, fault):
+    assert schema(sql, **case) == (False, f"the released log has {fault}")
+
+
+# --- the words ---
+
+
+def told(*, method="sanitize", counts="exact", delta="0.5", parameters=None, **changes):
+    budget = {"epsilon": None, "exp_epsilon": "2", "delta": delta}
+    parameters = {"laplace_bound": 2, "laplace_epsilon": 4} if parameters is None else parameters
+    said = {"name": "", "guarantees": (), "not_guaranteed": ()}
+    with suppress(BudgetError, KeyError):  # then nothing can be promised
+        said = promise_of(ReleaseKind.of(method, counts), parameters, PrivacyBudget(**budget))
+        said = {name: getattr(said, name) for name in ("name", "guarantees", "not_guaranteed")}
+    manifest = {
+        "slogan_version": "1",
+        "method": method,
+        "counts": counts,
+        "promise": said.pop("name"),
+        **said,
+        "budget": budget,
+        "parameters": parameters,
+        "pseudonyms": "fresh",
+        "test_run": False,
+        "log": published_log(TEXT, file="log.tsv", sha256="").model_dump(),
+        "versions": {},
+        **changes,
+    }
+    return Manifest.model_validate(manifest)
+
+
+def words(folder, manifest, page=None):
+    public = folder / "public"
+    public.mkdir(exist_ok=True)
+    (public / "report.html").write_bytes(page or public_page(manifest).encode())
+    return found(checks._words, folder=folder, manifest=manifest)
+
+
+@pytest.mark.parametrize("counts", ["exact", "laplace"])
+def test_the_words_that_the_budget_allows_are_accepted(tmp_path, counts):
+    said = "manifest and report say what the budget allows"
+    assert words(tmp_path, told(counts=counts)) == (True, said)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"promise": "end to end"},
+        {"guarantees": ("Nobody can ever be recognised.",)},
+        {"not_guaranteed": ()},
+    ],
+)
+def test_another_promise_is_found(tmp_path, claim):
+    said = "the manifest promises in other words than its budget allows"
+    assert words(tmp_path, told(**claim)) == (False, said)
+
+
+def test_another_report_is_found(tmp_path):
+    manifest = told()
+    page = public_page(manifest).encode()
+
+    assert words(tmp_path, manifest, page[:-1]) == (
+        False,
+        "manifest and report say not what the budget allows",
+    )
+    unreadable = (False, "public/report.html is missing or cannot be read")
+    assert words(tmp_path, manifest, page + b"\xff") == unreadable
+    (tmp_path / "public/report.html").unlink()
+    assert found(checks._words, folder=tmp_path, manifest=manifest) == unreadable
+
+
+@pytest.mark.parametrize("case", [{"delta": "1"}, {"counts": "laplace", "parameters": {}}])
+def test_what_has_no_budget_or_parameters_cannot_be_put_in_words(tmp_path, case):
+    with pytest.raises(NotPossibleError, match="no valid budget or parameters"):
+        words(tmp_path, told(**case), b"page")

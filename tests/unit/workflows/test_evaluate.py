@@ -1,0 +1,341 @@
+"""evaluate(): any release folder or log beside the log, and nothing of it in public."""
+
+import io
+import json
+import shutil
+import sys
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from rich.console import Console
+
+import slogan
+from slogan import engines, errors, measures
+from slogan.cli.evaluate import text
+from slogan.logs.searchlog import read
+from slogan.measures import also_clicked, supports
+
+BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
+PAIRS = [(f"query {n // 2}", f"www.site{n}.com") for n in range(6)]
+SECRET = (1001, "my secret illness", "www.only-me.com", 2)
+
+
+def rows():
+    """Forty users who share six pairs of three queries, and one pair nobody else has."""
+    shared = [
+        (1000 + u, *PAIRS[n], 1 + (u + n) % 3)
+        for u in range(40)
+        for n in range(6)
+        if u % 3 != n % 3
+    ]
+    return [*shared, SECRET]
+
+
+def write(file, lines, header=("user", "query", "url", "count")):
+    file.write_text("".join("\t".join(map(str, line)) + "\n" for line in (header, *lines)))
+    return file
+
+
+@pytest.fixture
+def log(tmp_path):
+    return write(tmp_path / "clicks.tsv", rows())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One release, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    release = slogan.sanitize(write(folder / "clicks.tsv", rows()), BUDGET, solver="exact")
+    try:
+        release.save(folder / "release")
+    finally:
+        release.close()
+    return folder / "release"
+
+
+@pytest.fixture
+def release(tmp_path, made):
+    """A copy of it that a test may change."""
+    return Path(shutil.copytree(made, tmp_path / "release"))
+
+
+def test_the_log_beside_itself_is_perfect(log):
+    found = slogan.evaluate(log, log, min_support=["1/10", "1/100"]).to_dict()
+
+    assert (found["precision"], found["recall"], found["diversity"]) == (1, 1, 1)
+    assert found["sum_support_distance"] == found["average_support_distance"] == 0
+    assert found["size_ratio"] == 1
+    assert found["method"] is found["counts"] is None
+    assert found["users_matched"]
+    assert found["diff_ratio_histogram"]["below"][0] == found["diff_ratio_histogram"]["triplets"]
+    assert [one["min_support"] for one in found["frequent_pairs"]] == ["1/10", "1/100"]
+    # A sample as large as the log is the log.
+    assert found["yardstick"]["recall"] == 1
+
+
+def test_a_release_is_measured_with_its_pseudonyms(log, release):
+    found = slogan.evaluate(log, release, samples=7).to_dict()
+    clicks = duckdb.sql(f"SELECT sum(count) FROM '{release}/public/log.tsv'").fetchall()[0][0]
+
+    assert (found["method"], found["users_matched"], found["coverage"]) == ("sanitize", True, None)
+    assert found["counts"] == "exact"
+    assert found["size"] == found["yardstick"]["size"] == clicks
+    assert found["size_ratio"] == clicks / (sum(r[3] for r in rows()) - 2)
+    assert found["log"]["shared"]["pairs"] == 6
+    assert found["log"]["pairs"] == 7
+    assert found["diff_ratio_histogram"]["samples"] == 7
+    assert found["unknown_pairs"] == 0
+
+
+def test_without_the_table_of_pseudonyms_triplets_are_still_drawn_anew(log, release):
+    (release / "curator" / "pseudonyms.parquet").unlink()
+
+    found = slogan.evaluate(log, release).to_dict()
+
+    assert not found["users_matched"]
+    assert found["diff_ratio_histogram"]["samples"] == 10
+
+
+def synthetic(release, coverage):
+    """The release made to look like one of synthetic users."""
+    file = release / "public" / "manifest.json"
+    told = json.loads(file.read_text())
+    account = {"stages": [], "cost": {}, "delta_at_epsilon": 0.0, "epsilon_at_delta": 0.0}
+    outputs = {"coverage": coverage, "association": "domains", "association_rank": 1, "users": 1}
+    told |= {"method": "synthesize", "counts": "private", "pseudonyms": "synthetic"}
+    file.write_text(json.dumps({**told, "account": account, "outputs": outputs}))
+
+
+def test_synthetic_users_are_nobodys_and_supports_are_of_the_whole_log(log, release):
+    synthetic(release, 0.5)
+    whole = sum(row[3] for row in rows())
+    found = slogan.evaluate(log, release, min_support="1/100").to_dict()
+
+    assert (found["method"], found["coverage"], found["users_matched"]) == (
+        "synthesize",
+        0.5,
+        False,
+    )
+    assert found["counts"] is None
+    assert found["diff_ratio_histogram"] is None
+    assert found["yardstick"]["diff_ratio_histogram"] is not None
+    assert found["size_ratio"] == found["size"] / whole
+    # All clicks are 1 and the release has them all on pairs of D: κ = 1/2 leaves half away.
+    assert found["all_pairs"]["sum_support_distance"] >= 0.5
+
+
+@pytest.mark.parametrize("coverage", [1.5, -0.1, float("nan")])
+def test_a_coverage_that_is_no_share_is_refused(log, release, coverage):
+    synthetic(release, coverage)
+    with pytest.raises(errors.LogFormatError):
+        slogan.evaluate(log, release)
+
+
+def test_the_supports_of_the_release_come_first(tmp_path, log):
+    made = slogan.sanitize(
+        log,
+        BUDGET,
+        objective=slogan.FrequentPairs(min_support="1/7", output_size=5),
+        solver="exact",
+    )
+    try:
+        made.save(tmp_path / "frequent")
+    finally:
+        made.close()
+
+    found = slogan.evaluate(log, tmp_path / "frequent").to_dict()
+
+    assert found["frequent_pairs"][0]["min_support"] == "1/7"
+    assert found["sum_support_distance"] == pytest.approx(made.value)
+
+
+def test_the_same_seed_gives_the_same_figures(log, release):
+    first, again, other = (slogan.evaluate(log, release, seed=n).to_dict() for n in (1, 1, 2))
+    for found in (first, again, other):
+        del found["seconds"]
+
+    assert first == again != other
+
+
+def test_a_log_with_pairs_and_people_of_its_own(tmp_path, log):
+    """What the log does not have is counted, and hurts precision."""
+    strange = [(7, "query 0", "www.elsewhere.com", 50), (7, "new", "www.new.com", 50), rows()[0]]
+    found = slogan.evaluate(
+        log, write(tmp_path / "other.tsv", strange), min_support="1/20"
+    ).to_dict()
+
+    assert found["unknown_pairs"] == 2
+    assert (found["frequent_pairs"][0]["frequent_after"], found["precision"]) == (2, 0)
+    assert found["users_matched"]
+
+
+def test_an_empty_release_is_measured_as_nothing(tmp_path, log):
+    found = slogan.evaluate(log, write(tmp_path / "none.tsv", [])).to_dict()
+
+    assert (found["size"], found["recall"], found["diversity"]) == (0, 0, 0)
+    assert found["yardstick"]["size"] == 0
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"min_support": "2"}, {"min_support": []}])
+def test_options_that_make_no_sense_are_refused(log, options):
+    with pytest.raises(errors.OptionError):
+        slogan.evaluate(log, log, **options)
+
+
+def test_a_folder_that_is_no_release_is_refused(tmp_path, log):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(errors.LogFormatError):
+        slogan.evaluate(log, tmp_path / "folder")
+
+
+# --- the engine numbers a second log like the first ---
+
+
+def counted(log, other, users):
+    host = engines.start("duckdb")
+    try:
+        first = host.count(read(log), unique_pairs=True).hist
+        return first, host.count_beside(read(other), users)
+    finally:
+        host.close()
+
+
+def clicks(hist):
+    return dict(
+        zip(zip(hist.user.tolist(), hist.pair.tolist(), strict=True), hist.count, strict=True)
+    )
+
+
+def test_the_same_log_gets_the_same_numbers(log):
+    first, second = counted(log, log, "same")
+
+    assert clicks(first) == clicks(second)
+    assert (first.query == second.query).all()
+
+
+def test_other_people_get_numbers_of_their_own(log):
+    first, second = counted(log, log, "others")
+
+    assert second.user.min() == first.users
+    assert second.pair_total.tolist() == first.pair_total.tolist()
+
+
+def test_a_table_of_pseudonyms_leads_back(tmp_path, log):
+    masked = write(tmp_path / "masked.tsv", [(f"p{u}", q, w, n) for u, q, w, n in rows()])
+    names = tmp_path / "it's names.parquet"
+    duckdb.sql(
+        f"COPY (SELECT u AS \"user\", 'p' || u AS pseudonym FROM range(1000, 1040) t(u)) TO "
+        f"'{str(names).replace(chr(39), chr(39) * 2)}'"
+    )
+    first, second = counted(log, masked, names)
+
+    assert clicks(first) == clicks(second)
+
+
+def test_new_pairs_and_queries_come_after(tmp_path, log):
+    new = [(1, "query 1", "www.b.com", 1), (1, "zzz", "www.a.com", 2), (1, "zzz", "www.b.com", 3)]
+    first, second = counted(log, write(tmp_path / "new.tsv", [*new, rows()[0]]), "same")
+    queries = int(first.query.max()) + 1
+
+    assert second.pairs == first.pairs + 3
+    assert second.query[: first.pairs].tolist() == first.query.tolist()
+    known = first.query[[q for q, _ in sorted({r[1:3] for r in rows()})].index("query 1")]
+    assert second.query[first.pairs :].tolist() == [known, queries, queries]
+    assert second.pair_total[first.pairs :].tolist() == [1, 2, 3]
+
+
+def test_texts_that_break_readers_are_matched(tmp_path):
+    import polars as pl
+
+    texts = ["it's", '"', "a\tb", "été", "%s $1", "nul\x00inside", " lead and trail ", "NULL"]
+    queries = sorted(texts * 2)
+    frame = pl.DataFrame({"user": ["ann", "bob"] * len(texts), "query": queries, "url": "u"})
+    found = slogan.evaluate(read(frame), read(frame.reverse())).to_dict()
+
+    assert found["unknown_pairs"] == 0
+    assert found["recall"] == 1
+
+
+def test_figures_are_exact_fractions_of_what_was_asked(log):
+    """A support typed as a float is the decimal that was typed."""
+    found = slogan.evaluate(log, log, min_support=0.1)
+
+    assert found.release[supports.MEASURE].first.min_support == str(Fraction(1, 10))
+    assert np.isfinite(found.size_ratio)
+
+
+# --- the typed result ---
+
+
+def test_the_figures_of_the_reference_are_properties(log, release):
+    found = slogan.evaluate(log, release)
+    fields = found.to_dict()
+
+    for name in ("size_ratio", "precision", "recall", "diversity"):
+        assert getattr(found, name) == fields[name]
+    assert found.sum_support_distance == fields["sum_support_distance"]
+    assert found.average_support_distance == fields["average_support_distance"]
+    assert asdict(found.diff_ratio_histogram) == fields["diff_ratio_histogram"]
+    assert found.lift.correlation == fields["lift"]["correlation"]
+    assert asdict(found.also_clicked) == fields["also_clicked"]
+    beside = found.yardstick[also_clicked.MEASURE]
+    assert beside.hit_at_10 == fields["yardstick"]["also_clicked"]["hit_at_10"]
+    assert found.about.log.shared.pairs == 6
+
+
+def test_an_evaluation_shows_itself_in_a_line_and_as_a_table(log, release):
+    found = slogan.evaluate(log, release)
+    table = found._repr_html_()
+
+    assert repr(found).startswith("<Evaluation of a release by sanitize: size_ratio=")
+    assert len(repr(found)) < 150
+    assert repr(found.release) == "<Results of 11 measures>"
+    assert table.count("<tr>") == 1 + len(found.headlines())
+    assert all(row.sample in table for row in found.headlines())
+    assert "|D|" in table
+    texts = [SECRET[1], SECRET[2], *(text for pair in PAIRS for text in pair)]
+    assert not [text for text in texts if text in table + repr(found)]
+
+
+TOY = """
+from dataclasses import dataclass
+from slogan.measures import Comparison, Headline, Measure
+
+@dataclass(frozen=True)
+class Toy:
+    shown: int
+
+MEASURE = Measure[Toy](
+    name="toy",
+    order=15,
+    take=lambda comparison: Toy(len(set(comparison.output.user.tolist()))),
+    headlines=(Headline("Users <shown>", lambda toy: toy.shown, ",d", "more"),),
+)
+"""
+
+
+def test_a_new_measure_is_one_file(tmp_path, monkeypatch, log, release):
+    """JSON, terminal, notebook and the curator's report show it, with no line elsewhere."""
+    folder = tmp_path / "toys"
+    folder.mkdir()
+    (folder / "toy.py").write_text(TOY)
+    monkeypatch.setattr(measures, "__path__", [*measures.__path__, str(folder)])
+    try:
+        found = slogan.evaluate(log, release)
+        found.save(release)
+        console = Console(width=80, file=io.StringIO())
+        console.print(text(found))
+    finally:
+        sys.modules.pop("slogan.measures.toy", None)
+    users = found.to_dict()["toy"]["shown"]
+
+    assert found.to_dict()["yardstick"]["toy"]["shown"] >= users > 0
+    assert [row.label for row in found.headlines()][2] == "Users <shown>"
+    assert f"Users <shown> {users}" in " ".join(console.file.getvalue().split())
+    cells = f"Users &lt;shown&gt;</td><td style='text-align:left'>{users}</td>"
+    assert cells in found._repr_html_()
+    assert "Users &lt;shown&gt;" in (release / "curator/report.html").read_text()

@@ -1,0 +1,215 @@
+"""frontier(): monotone, below its bound, saved as three files, and never called publishable."""
+
+import errno
+import json
+import os
+import xml.etree.ElementTree as ET
+from itertools import pairwise, product
+
+import pytest
+from rich.console import Console
+
+import slogan
+from slogan.cli.frontier import text
+from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
+from slogan.report.frontier import CHOICE, CURATOR_ONLY, MONOTONE
+from slogan.storage import atomic
+
+POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
+SECRET = "my secret illness"
+
+
+def write(file, rows):
+    file.write_text(
+        "user\tquery\turl\tcount\n" + "".join("\t".join(map(str, r)) + "\n" for r in rows)
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Sixty users who share nine pairs, and one pair nobody else has."""
+    shared = [
+        (u, f"query {n // 2}", f"www.s{n}.com", 1 + (u + n) % 2)
+        for u, n in product(range(60), range(9))
+        if (u * n) % 4 != 1
+    ]
+    file = tmp_path_factory.mktemp("log") / "clicks.tsv"
+    return write(file, [*shared, (1, SECRET, "www.only-me.com", 2)])
+
+
+@pytest.fixture(scope="module")
+def found(log):
+    return slogan.frontier(log, exp_epsilons=POWERS, deltas=DELTAS, solver="exact", time_limit=1)
+
+
+def test_more_of_either_budget_never_buys_less(found):
+    for a, b in product(found.points, found.points):
+        if a.epsilon <= b.epsilon and a.delta <= b.delta:
+            assert a.value <= b.value
+
+
+def test_no_point_passes_its_bound(found):
+    assert len(found.points) == 9
+    for point in found.points:
+        assert point.value <= point.bound <= point.size_bound
+        assert point.clicks == point.value
+        assert 0 <= point.exposed_users_expected <= found.log.users
+    assert max(point.value for point in found.points) > 0
+
+
+def test_support_distances_fall_at_one_size(log):
+    found = slogan.frontier(
+        log,
+        exp_epsilons=("1.7", "3"),
+        deltas=("0.5", "0.8"),
+        objective=slogan.FrequentPairs(min_support="1/20"),
+        solver="exact",
+        time_limit=1,
+    )
+    known = sorted((p.budget_per_user, -p.value) for p in found.points if p.value is not None)
+
+    assert {p.clicks for p in found.points if p.value is not None} == {found.output_size}
+    assert known == sorted(known, key=lambda point: point[1])
+    assert found.chart().headings[-1] != "bound m·b"
+
+
+def test_dry_runs_of_synthesize_are_the_same_every_time(log):
+    options = {"mode": "synthesize", "epsilons": ("1", "9"), "deltas": ("1e-2",), "runs": 2}
+    once, again = (slogan.frontier(log, **options) for _ in range(2))
+    strict, loose = once.points
+
+    assert once.points == again.points
+    assert strict.value <= loose.value
+    assert loose.pairs_least <= loose.average <= loose.pairs_most
+    assert once.log.pairs == 10
+
+
+@pytest.fixture(scope="module")
+def shaken(tmp_path_factory):
+    """Budgets so near to each other that in a single run chance decides which one does best."""
+    file = tmp_path_factory.mktemp("shaken") / "clicks.tsv"
+    slogan.generate(file, users=200, seed=1)
+    near = {"epsilons": ("4", "4.01", "4.02"), "deltas": ("1e-3", "1.01e-3")}
+    return slogan.frontier(file, mode="synthesize", runs=1, **near)
+
+
+def test_no_line_falls_though_averages_do(shaken):
+    under_and_over = [
+        (a, b)
+        for a, b in product(shaken.points, shaken.points)
+        if a.epsilon <= b.epsilon and a.delta <= b.delta
+    ]
+
+    assert any(a.average > b.average for a, b in under_and_over), "there was nothing to mend"
+    assert all(a.value <= b.value for a, b in under_and_over)
+    for row, after in pairwise(shaken.chart().rows):
+        assert all(float(a) <= float(b) for a, b in zip(row, after, strict=True))
+
+
+def test_averages_are_told_beside_what_was_made_of_them(shaken, tmp_path):
+    shaken.save(tmp_path)
+    page = (tmp_path / "frontier.html").read_text()
+    told = json.loads((tmp_path / "frontier.json").read_text())["points"]
+    words = Console(width=200, record=True)
+    words.print(text(shaken))
+
+    assert [p["average"] for p in told] == [p.average for p in shaken.points]
+    assert MONOTONE in page
+    assert ">average<" in page
+    assert "average" in words.export_text().splitlines()[0]
+
+
+def test_it_shows_itself_in_a_line_and_as_a_table(found, shaken):
+    best = max(point.value for point in found.points)
+    table = found._repr_html_()
+
+    assert repr(found).startswith("<Frontier of sanitize: 9 budgets, released clicks ")
+    assert repr(found).endswith(f"to {best:,.6g}>")
+    assert table.count("<tr>") == 1 + len(found.points)
+    assert found.table()[0] == [
+        "ε",
+        "δ",
+        "released clicks",
+        "proven bound",
+        "m·b",
+        "pairs",
+        "recall",
+    ]
+    assert shaken.table()[0] == ["ε", "δ", "released pairs", "average", "coverage", "recall"]
+    assert not [text for text in (SECRET, "query 1", "www.s1") if text in table + repr(found)]
+
+
+def test_the_bound_is_drawn_in(found):
+    chart = found.chart()
+
+    assert chart.headings == ("ε", "δ = 0.1", "δ = 0.5", "δ = 0.8", "bound m·b")
+    assert "bound m·b" in chart.svg
+
+
+def test_it_stays_private_in_a_folder_that_is_not(found, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "frontier.svg").write_text("")
+    found.save(tmp_path)
+
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_it_is_saved_for_the_curator_alone(found, tmp_path):
+    folder = tmp_path / "deep" / "frontier"
+    found.save(folder)
+    page = (folder / "frontier.html").read_text()
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert json.loads((folder / "frontier.json").read_text())["curator_only"] == CURATOR_ONLY
+    assert CURATOR_ONLY in page
+    assert CHOICE in page
+    assert page.count("<tr>") == 1 + len(found.points)
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    root = ET.parse(folder / "frontier.svg").getroot()
+    assert root.find("{http://www.w3.org/2000/svg}style") is not None
+    with pytest.raises(ReleaseExistsError):
+        found.save(folder)
+    found.save(folder, force=True)
+
+
+@pytest.mark.parametrize("step", range(1, 4))
+def test_a_disk_that_is_full_leaves_an_older_one_as_it_was(found, tmp_path, monkeypatch, step):
+    found.save(tmp_path)
+    before = {file: (file.read_bytes(), file.stat().st_ino) for file in tmp_path.iterdir()}
+    left = [step]
+
+    def sync(path):
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic, "sync", sync)
+    with pytest.raises(StorageError, match="No space left"):
+        found.save(tmp_path, force=True)
+
+    assert before == {file: (file.read_bytes(), file.stat().st_ino) for file in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilons": ("1",), "exp_epsilons": ("2",)},
+        {"exp_epsilons": ()},
+        {"deltas": ()},
+        {"mode": "publish"},
+        {"time_limit": 0},
+        {"runs": 0},
+    ],
+    ids=str,
+)
+def test_what_is_no_grid_is_refused(log, wrong):
+    with pytest.raises(OptionError):
+        slogan.frontier(log, **wrong)
+
+
+def test_a_log_without_a_shared_pair_has_no_frontier(tmp_path):
+    file = write(tmp_path / "clicks.tsv", [(u, f"q{u}", "www.a.com", 1) for u in range(3)])
+
+    with pytest.raises(AllPairsUniqueError):
+        slogan.frontier(file)

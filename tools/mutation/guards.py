@@ -1,0 +1,94 @@
+"""Which tests stand guard over which source files, the most important files first."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+_VERIFIERS_NUMBERS = [
+    "tests/unit/verification/test_conditions.py",
+    "tests/unit/verification/test_accounting.py",
+]
+_NOISE = ["tests/unit/dp/test_noise.py", "tests/unit/dp/test_noise_laws.py"]
+_ACCOUNT = ["tests/unit/dp/test_accounting.py", "tests/unit/dp/test_accounting_accounts.py"]
+_ROUNDING = ["tests/unit/dp/test_curves_roundings.py"]
+_SELECTION = [
+    "tests/unit/dp/selection/test_weights_numbers.py",
+    "tests/unit/dp/selection/test_pooled_thresholds.py",
+    "tests/unit/dp/selection/test_weights.py",
+    "tests/unit/dp/selection/test_pooled_rules.py",
+]
+_STAGES = [
+    "tests/unit/dp/test_sums.py",
+    "tests/unit/dp/test_sums_private_counts.py",
+    "tests/unit/dp/test_statistics_stages.py",
+]
+_BOOKS = ["tests/unit/ledger/test_entries.py", "tests/unit/ledger/test_ledger.py"]
+_LEDGER = [
+    *_BOOKS,
+    "tests/unit/ledger/test_hash_chain_power_cuts.py",
+    "tests/unit/ledger/test_ledger_faults.py",
+]
+
+_GUARDS = {
+    "planning/plan.py": [
+        "tests/unit/planning/test_plan.py",
+        "tests/paper/test_pairwise_privacy.py",
+    ],
+    "planning/sampling.py": [
+        "tests/unit/planning/test_sampling.py",
+        "tests/paper/test_pairwise_privacy.py",
+    ],
+    "planning/constraints.py": [
+        "tests/unit/planning/test_constraints.py",
+        "tests/unit/planning/test_plan.py",
+        "tests/paper/test_pairwise_privacy.py",
+        "tests/paper/test_limits.py",
+        "tests/paper/test_figure1.py",
+    ],
+    "budget.py": ["tests/unit/test_budget.py"],
+    "randomness.py": ["tests/unit/test_randomness.py"],
+    "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/private_rows.py": ["tests/unit/dp/test_private_rows.py", *_ROUNDING, *_STAGES],
+    "dp/noise.py": [*_NOISE, "tests/unit/dp/test_exact_sampling_inversions.py"],
+    "dp/sums.py": _STAGES,
+    "dp/remote.py": _STAGES,
+    "dp/selection/_weights.py": _SELECTION,
+    "dp/selection/pooled.py": _SELECTION,
+    "verification/conditions.py": _VERIFIERS_NUMBERS,
+    "verification/real_rows.py": ["tests/unit/verification/test_real_rows.py"],
+    "verification/accounting.py": _VERIFIERS_NUMBERS,
+    "verification/folder.py": ["tests/unit/verification/test_folder.py"],
+    "verification/evidence.py": ["tests/unit/verification/test_evidence.py"],
+    "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
+    "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
+    "verification/private_rows.py": ["tests/unit/verification/test_private_rows.py"],
+    "verification/synthetic_users.py": ["tests/unit/verification/test_synthetic_users.py"],
+    "dp/curves.py": ["tests/unit/dp/test_curves_searches.py", *_ACCOUNT, *_ROUNDING],
+    "dp/intervals.py": [
+        "tests/unit/dp/test_intervals_normal_tails.py",
+        *_ROUNDING,
+        *_NOISE,
+        "tests/unit/dp/test_intervals_exp.py",
+    ],
+    "dp/exact_sampling.py": [
+        *_NOISE,
+        "tests/unit/dp/test_exact_sampling_decays.py",
+        "tests/unit/dp/test_exact_sampling_inversions.py",
+    ],
+    "ledger/cap.py": [
+        "tests/unit/ledger/test_cap_room.py",
+        "tests/unit/ledger/test_cap.py",
+        *_BOOKS,
+    ],
+    "ledger/entries.py": _BOOKS,
+    "ledger/hash_chain.py": _LEDGER,
+    "ledger/ledger.py": _LEDGER,
+    "dp/association.py": _STAGES,
+    "dp/statistics.py": _STAGES,
+    "dp/selection/weighted_gaussian.py": _SELECTION,
+}
+GUARDS = {f"src/slogan/{file}": tests for file, tests in _GUARDS.items()}
+
+# What these compute comes after the noise, from what is public: it can be wrong, not revealing.
+AFTER_THE_NOISE = {"src/slogan/dp/grouping.py", "src/slogan/dp/synthesis.py"}
