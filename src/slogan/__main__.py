@@ -11,8 +11,7 @@ from pathlib import Path
 from slogan.cli.app import app
 from slogan.cli.terminal import complain, stderr
 from slogan.errors import SloganError
-from slogan.storage.folders import remove_scratches
-from slogan.storage.interrupts import Stopped, stoppable
+from slogan.storage.folders import Stopped, remove_scratches, stoppable
 
 
 def main() -> None:

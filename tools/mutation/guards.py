@@ -56,14 +56,18 @@ _GUARDS = {
     "dp/selection/_weights.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
     "verification/conditions.py": _VERIFIERS_NUMBERS,
-    "verification/real_rows.py": ["tests/unit/verification/test_real_rows.py"],
     "verification/accounting.py": _VERIFIERS_NUMBERS,
-    "verification/folder.py": ["tests/unit/verification/test_folder.py"],
+    "verification/checks.py": [
+        "tests/unit/verification/test_checks_real_rows.py",
+        "tests/unit/verification/test_checks.py",
+    ],
     "verification/evidence.py": ["tests/unit/verification/test_evidence.py"],
     "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
     "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
-    "verification/private_rows.py": ["tests/unit/verification/test_private_rows.py"],
-    "verification/synthetic_users.py": ["tests/unit/verification/test_synthetic_users.py"],
+    "verification/private_checks.py": [
+        "tests/unit/verification/test_private_checks_rows.py",
+        "tests/unit/verification/test_private_checks_users.py",
+    ],
     "dp/curves.py": ["tests/unit/dp/test_curves_searches.py", *_ACCOUNT, *_ROUNDING],
     "dp/intervals.py": [
         "tests/unit/dp/test_intervals_normal_tails.py",

@@ -1,4 +1,7 @@
-"""Telling what a log file is from its name and header: format, compression, names of columns."""
+"""Files of a log: which they are, and what their names and headers tell of format and columns.
+
+Packed files that are not whole, or unpack to far more than a log would, are refused.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import glob
 import gzip
 import io
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -16,39 +19,39 @@ from typing import IO, cast
 import duckdb
 import zstandard
 
-from slogan.errors import (
-    EmptyLogError,
-    LogFormatError,
-    LogNotFoundError,
-)
+from slogan.errors import EmptyLogError, LogFormatError, LogNotFoundError
 from slogan.storage.database import connected
 
-FORMATS = ("tsv", "csv", "jsonl", "parquet")
 ENCODINGS = ("utf-8", "latin-1")
 LONGEST_LINE = 64 * 1024 * 1024
-BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
+_BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
 """What unpacking a file that is not whole raises."""
+MOST_TIMES = 100
+"""Logs shrink to a tenth, and rarely to a fiftieth."""
+ALWAYS_ALLOWED = 1 << 30
+"""Bytes that are no danger however tightly they are packed."""
 
-_FORMAT_OF_SUFFIX = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+_SUFFIXES = {
+    "tsv": (".tsv", ".tab", ".txt"),
+    "csv": (".csv",),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "parquet": (".parquet", ".pq"),
 }
+_FORMAT_OF = {suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes}
+FORMATS = tuple(_SUFFIXES)
 _DECOMPRESS = {".gz": "gunzip", ".zst": "unzstd"}
 _WILD = "*?["
+_CHUNK = 1 << 20
+_PIECE = 4096  # a few bytes can unpack to very many
+_SHORTEST_ROW = 10
+_LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
+_NESTED = {"array", "list", "map", "struct", "union", "variant", "geometry"}
 
 
-def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+def expand(paths: Sequence[str | Path]) -> tuple[Path, ...]:
     """The files meant by paths, directories or glob patterns, in sorted order, each once."""
-    sources = [source] if isinstance(source, str | Path) else source
     files: set[Path] = set()
-    for item in sources:
+    for item in paths:
         with reported(Path(item)):
             if Path(item).is_dir():
                 found = _files_in(Path(item))
@@ -58,29 +61,19 @@ def expand(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             raise LogNotFoundError(
                 f"no file at {item}", hint="check the path; put a glob pattern in quotes"
             )
-        files.update(_sayable(_whole(Path(f))) for f in found)
+        files.update(_usable(Path(f)) for f in found)
     return tuple(sorted(files))
 
 
-def folders_of(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """The directories among the paths."""
-    sources = [source] if isinstance(source, str | Path) else source
-    return tuple(Path(item) for item in sources if Path(item).is_dir())
-
-
-def _whole(file: Path) -> Path:
-    """The file, if it can be read twice: what is checked of a pipe is gone when it is counted."""
+def _usable(file: Path) -> Path:
+    """The file, if it can be read twice, unlike a pipe, and an engine can be told its name."""
     with reported(file):
-        if file.is_file():
-            return file
-    raise LogNotFoundError(
-        f"{file} is not a regular file",
-        hint="write what a pipe or device gives to a file first; name a folder itself",
-    )
-
-
-def _sayable(file: Path) -> Path:
-    """The file, if an engine can be told its name."""
+        regular = file.is_file()
+    if not regular:
+        raise LogNotFoundError(
+            f"{file} is not a regular file",
+            hint="write what a pipe or device gives to a file first; name a folder itself",
+        )
     try:
         str(file).encode()
     except UnicodeEncodeError as cause:
@@ -123,18 +116,18 @@ def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:
 def _kind(file: Path, *, given: str | None) -> tuple[str, str]:
     suffixes = [s.lower() for s in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in _DECOMPRESS else ""
-    known = given or _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
-    if known not in FORMATS:
+    log_format = given or _FORMAT_OF.get(suffixes[-1] if suffixes else "")
+    if log_format not in FORMATS:
         raise LogFormatError(
             f"the format of {file.name} cannot be told from its name",
             hint=f"give --format, one of: {', '.join(FORMATS)}",
         )
-    if known == "parquet" and compression:
+    if log_format == "parquet" and compression:
         raise LogFormatError(
             f"{file.name} is Parquet inside {compression}, which is not read",
             hint=f"decompress it: {_DECOMPRESS[compression]} {file.name}",
         )
-    return known, compression
+    return log_format, compression
 
 
 def first_line(file: Path, compression: str, encoding: str) -> str:
@@ -172,17 +165,12 @@ def reported(file: Path) -> Generator[None]:
     """Say in words of our own that a file cannot be read, or unpacked."""
     try:
         yield
-    except BROKEN as cause:
+    except _BROKEN as cause:
         raise unreadable(file) from cause
     except OSError as cause:
-        raise unopened(file, cause) from cause
-
-
-def unopened(file: Path, cause: OSError) -> LogNotFoundError:
-    """The file is there, and not for us to read."""
-    return LogNotFoundError(
-        f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
-    )
+        raise LogNotFoundError(
+            f"{file} cannot be opened: {cause.strerror}", hint="check its permissions"
+        ) from cause
 
 
 def unreadable(file: Path) -> LogFormatError:
@@ -215,18 +203,22 @@ def identifier(name: str) -> str:
 
 def parquet_columns(file: Path) -> tuple[str, ...]:
     """The column names of a Parquet file."""
+    with _parquet(file) as (_, table):
+        return tuple(table.columns)
+
+
+@contextmanager
+def _parquet(
+    file: Path,
+) -> Generator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]]:
+    """A Parquet file as a table of a database."""
     with reported(file), file.open("rb"):
         pass  # DuckDB does not say why a file cannot be opened
     try:
         with connected() as connection:
-            rows = connection.execute(
-                "SELECT column_name FROM "
-                "(DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning=false))",
-                [plain_glob(file)],
-            ).fetchall()
+            yield connection, connection.read_parquet(plain_glob(file), hive_partitioning=False)
     except duckdb.Error:
         raise unreadable(file) from None  # what DuckDB says may quote the log
-    return tuple(row[0] for row in rows)
 
 
 def open_bytes(file: Path, compression: str) -> IO[bytes]:
@@ -239,3 +231,97 @@ def open_bytes(file: Path, compression: str) -> IO[bytes]:
         )
         return io.BufferedReader(cast("io.RawIOBase", frames))
     return file.open("rb")
+
+
+def require_sound(file: Path, compression: str) -> None:
+    """Refuse a packed file that is not whole, or looks like a decompression bomb.
+
+    Reads what it unpacks to, once, as a stream and no further than allowed, and keeps nothing.
+    To its end, because engines take what they get of a cut file.
+    """
+    allowed, seen = _allowed(file), 0
+    with reported(file):
+        for size in _gzipped(file) if compression == ".gz" else _frames(file):
+            seen += size
+            if seen > allowed:
+                raise _bomb(file, allowed)
+
+
+def require_modest(file: Path, asked: Mapping[str, str]) -> None:
+    """Refuse a Parquet file that would fill the memory: one of few bytes can stand for very many.
+
+    The columns that will be read as text are given by what they mean.
+    """
+    allowed = _allowed(file)
+    with _parquet(file) as (connection, table):
+        _require_flat(file, table, asked)
+        if _announced(connection, file) > allowed or _texts(table) > allowed:
+            raise _bomb(file, allowed)
+
+
+def _allowed(file: Path) -> int:
+    with reported(file):
+        return max(ALWAYS_ALLOWED, MOST_TIMES * file.stat().st_size)
+
+
+def _gzipped(file: Path) -> Generator[int]:
+    """How much each part of a file unpacks to; it checks its own end."""
+    with open_bytes(file, ".gz") as data:
+        while chunk := data.read(_CHUNK):
+            yield len(chunk)
+
+
+def _frames(file: Path) -> Generator[int]:
+    """How much each piece of a file of Zstandard unpacks to; its last frame must be complete."""
+    unpacking = zstandard.ZstdDecompressor()
+    frame, ended = unpacking.decompressobj(), True
+    with file.open("rb") as packed:
+        while piece := packed.read(_PIECE):
+            while piece:
+                frame = unpacking.decompressobj() if ended else frame
+                yield len(frame.decompress(piece))
+                piece, ended = frame.unused_data, frame.eof
+    if not ended:
+        raise EOFError
+
+
+def _announced(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
+    """The bytes that the footer of a Parquet file tells of; it may tell two numbers of rows."""
+    rows, in_groups, unpacked = connection.execute(
+        """SELECT (SELECT sum(num_rows) FROM parquet_file_metadata($1)),
+                  (SELECT sum(row_group_num_rows) FROM (
+                      SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata($1))),
+                  (SELECT sum(total_uncompressed_size) FROM parquet_metadata($1))""",
+        [plain_glob(file)],
+    ).fetchall()[0]
+    return max(_SHORTEST_ROW * max(rows or 0, in_groups or 0), int(unpacked or 0))
+
+
+def _require_flat(file: Path, table: duckdb.DuckDBPyRelation, asked: Mapping[str, str]) -> None:
+    """No lists, records or maps as texts: what they hold cannot be added up without reading it."""
+    meanings = {name.lower(): meaning for meaning, name in asked.items()}
+    for name, kind in zip(table.columns, table.types, strict=True):
+        if kind.id in _NESTED and name.lower() in meanings:
+            raise LogFormatError(
+                f"{file.name}: the column of the {meanings[name.lower()]} is of a nested type",
+                hint="make it a text or a number",
+            )
+
+
+def _texts(table: duckdb.DuckDBPyRelation) -> int:
+    """The bytes of all texts, each as often as it occurs; their lengths are read, not they."""
+    lengths = [
+        f"sum({_LENGTHS[str(kind)]}({identifier(name)}))"
+        for name, kind in zip(table.columns, table.types, strict=True)
+        if str(kind) in _LENGTHS
+    ]
+    found = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
+    return sum(int(length or 0) for length in found)
+
+
+def _bomb(file: Path, allowed: int) -> LogFormatError:
+    return LogFormatError(
+        f"{file.name} would unpack to more than {allowed:,} bytes, {MOST_TIMES} times its size, "
+        "as a log does not",
+        hint="if it is a log all the same, unpack it yourself and give the plain file",
+    )

@@ -31,7 +31,7 @@ class Fields:
     user: str
     query: str
     url: str
-    count: str | None
+    count: str | None = None
     unreadable: str = "FALSE"
     user_type: str = "VARCHAR"
     """Integers may stay integers: they are counted faster than texts."""
@@ -124,14 +124,8 @@ def _names(files: tuple[Path, ...]) -> str:
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
     place, unreadable = _places(log)
-    columns = log.columns
-    return Fields(
-        user=place(columns.user),
-        query=place(columns.query),
-        url=place(columns.url),
-        count=None if columns.count is None else place(columns.count),
-        unreadable=unreadable,
-    )
+    roles = {role: place(name) for role, name in log.columns.roles.items()}
+    return Fields(**roles, unreadable=unreadable)
 
 
 def _places(log: SearchLog) -> tuple[Callable[[str], str], str]:
@@ -174,12 +168,9 @@ _ENCODING_HINT = "give --encoding latin-1 if the file is in that encoding, or --
 
 def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     """The error for a row that cannot be counted for this reason, or these words."""
-    what = _unreadable(log) if reason == "unreadable" else _WORDS_FOR.get(reason, reason)
+    what = _WORDS_FOR.get(reason, reason)
+    if reason == "unreadable":
+        columns = f"not {len(log.columns.names)} columns"
+        what = "not a JSON object" if log.format == "jsonl" else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
-
-
-def _unreadable(log: SearchLog) -> str:
-    if log.format == "jsonl":
-        return "not a JSON object"
-    return f"not {len(log.columns.names)} columns"

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from slogan.errors import LogFormatError, MissingColumnError, OptionError
-from slogan.logs.archives import require_modest, require_sound
 from slogan.logs.files import (
     ENCODINGS,
     expand,
     first_line,
-    folders_of,
     format_of,
     parquet_columns,
     refuse_utf_16,
+    require_modest,
+    require_sound,
     split_fields,
 )
 
@@ -63,10 +63,9 @@ def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: 
         show: Whether the names may be quoted in an error; without a header they are data.
     """
     _require_names(names)
-    roles = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
-    required = {role: name for role, name in roles.items() if role != "count"}
-    for role, name in required.items():
-        if name is None:
+    roles: dict[str, Any] = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
+    for role, name in roles.items():
+        if name is None and role != "count":
             raise _missing(f"the log has no column for the {role}", role, names, show=show)
     chosen = [name for name in roles.values() if name is not None]
     if len(set(chosen)) != len(chosen):
@@ -74,13 +73,7 @@ def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: 
             "one column is given two meanings",
             hint="--user, --query, --url and --count must name different columns",
         )
-    return Columns(
-        names=names,
-        user=roles["user"] or "",
-        query=roles["query"] or "",
-        url=roles["url"] or "",
-        count=roles["count"],
-    )
+    return Columns(names=names, **roles)
 
 
 def _require_names(names: tuple[str, ...]) -> None:
@@ -115,16 +108,12 @@ def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -
             return given
         raise _missing(f"there is no column {given!r}", role, names, show=show)
     for known in _KNOWN_AS[role]:
-        fitting = [n for n in names if _bare(n) == known]
+        fitting = [name for name in names if re.sub("[ _-]", "", name.lower()) == known]
         if len(fitting) > 1:
             raise _missing(f"{len(fitting)} columns may be the {role}", role, names, show=show)
         if fitting:
             return fitting[0]
     return None
-
-
-def _bare(name: str) -> str:
-    return name.lower().replace(" ", "").replace("-", "").replace("_", "")
 
 
 def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
@@ -207,11 +196,12 @@ def read(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
         )
     skip = on_bad_row == "skip"
-    if not _is_path(source):
+    paths = _paths(source)
+    if paths is None:
         found = assign_roles(_table_columns(source), roles, show=True)
         return SearchLog(table=source, format="parquet", columns=found, skip_bad_rows=skip)
-    addresses = _addresses(source)
-    files = () if addresses else expand(source)  # pyright: ignore[reportArgumentType]
+    addresses = _addresses(paths)
+    files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
         raise OptionError(
@@ -228,16 +218,16 @@ def read(
         require_sound(file, compression)
     for file in here if kind != "parquet" else ():
         refuse_utf_16(file, compression)
-    if columns is None and addresses:
+    if (names := columns) is None and addresses:
         names = _looked_up(addresses, kind, encoding, peek)
-    else:
-        names = _names(files, kind, compression, encoding, columns)
+    elif names is None:
+        names = _names(files, kind, compression, encoding)
     found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
     for file in here if kind == "parquet" else ():
         require_modest(file, found.roles)
     return SearchLog(
         files=files,
-        folders=folders_of(source) if files else (),  # pyright: ignore[reportArgumentType]
+        folders=tuple(Path(path) for path in paths if files and Path(path).is_dir()),
         addresses=addresses,
         format=kind,
         compression=compression,
@@ -248,13 +238,16 @@ def read(
     )
 
 
-def _addresses(source: object) -> tuple[str, ...]:
-    if not _is_path(source):
-        return ()
-    several = isinstance(source, list | tuple)
-    items = [str(item) for item in cast("list[object]", source)] if several else [str(source)]
-    found = tuple(item for item in items if re.match(r"[a-z][a-z0-9+.-]*://", item))
-    if found and len(found) < len(items):
+def _paths(source: object) -> list[str | Path] | None:
+    """The paths that a source consists of; None if it is a table."""
+    items = cast("Sequence[object]", source if isinstance(source, list | tuple) else [source])
+    paths = [item for item in items if isinstance(item, str | Path)]
+    return paths if len(paths) == len(items) else None
+
+
+def _addresses(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    found = tuple(str(path) for path in paths if re.match(r"[a-z][a-z0-9+.-]*://", str(path)))
+    if found and len(found) < len(paths):
         raise OptionError(
             "some parts of the log are files and some are at addresses",
             hint="write files as addresses too: file:///data/clicks.tsv",
@@ -279,12 +272,6 @@ def _looked_up(
     return peek(addresses, kind, encoding)
 
 
-def _is_path(source: object) -> bool:
-    if isinstance(source, list | tuple):
-        return all(isinstance(item, str | Path) for item in source)  # pyright: ignore[reportUnknownVariableType]
-    return isinstance(source, str | Path)
-
-
 def _table_columns(table: object) -> tuple[str, ...]:
     schema = getattr(table, "collect_schema", None)  # a Polars LazyFrame
     if callable(schema):
@@ -299,15 +286,7 @@ def _table_columns(table: object) -> tuple[str, ...]:
     )
 
 
-def _names(
-    files: tuple[Path, ...],
-    kind: str,
-    compression: str,
-    encoding: str,
-    given: tuple[str, ...] | None,
-) -> tuple[str, ...]:
-    if given is not None:
-        return given
+def _names(files: tuple[Path, ...], kind: str, compression: str, encoding: str) -> tuple[str, ...]:
     if kind == "parquet":
         return parquet_columns(files[0])
     headers = {f: _header(f, kind, compression, encoding) for f in files}

@@ -24,8 +24,7 @@ from slogan.errors import (
     SloganError,
     StorageError,
 )
-from slogan.storage.folders import TOKEN, Held, clear, make, scratch_folder
-from slogan.storage.interrupts import cleaning
+from slogan.storage.folders import TOKEN, cleaning, clear, make, scratch_folder
 
 PARTIAL = ".partial-"
 """Between the name of a release and the token of an attempt to publish it."""
@@ -72,11 +71,10 @@ class Attempt:
 
     def ledger(self) -> Path | None:
         """The ledger that may have booked it; None if nothing was booked."""
-        try:
-            named = self._note.read_text(encoding="utf-8")
-        except OSError:
-            return None
-        return Path(named) if named else None
+        with suppress(OSError):
+            if name := self._note.read_text(encoding="utf-8"):
+                return Path(name)
+        return None
 
     @property
     def _note(self) -> Path:
@@ -133,23 +131,13 @@ Settled = Callable[[Path], bool]
 """Has a ledger decide what became of its releases; whether it needs no evidence any more."""
 
 
-def unbooked(attempt: Attempt) -> AbstractContextManager[object]:
-    """Publish without telling a ledger."""
-    return nullcontext(attempt)
-
-
-def unsettled(_ledger: Path) -> bool:
-    """Leave to others what concerns a ledger."""
-    return False
-
-
 def publish(
     target: Path,
     fill: Callable[[Path], None],
     *,
     force: bool,
-    booked: Booked = unbooked,
-    settled: Settled = unsettled,
+    booked: Booked = nullcontext,
+    settled: Settled = lambda _ledger: False,
 ) -> None:
     """Fill a folder under a temporary name beside the target, then rename it into place.
 
@@ -157,14 +145,22 @@ def publish(
         target: The folder that should appear.
         fill: Writes what should be in it.
         force: Whether an older release may be replaced.
-        booked: Who grants it.
+        booked: Who grants it; no ledger is told if not given.
         settled: Asked before anything is removed that may be evidence for a ledger.
     """
     clear_attempts(target.absolute().parent, settled)
     if os.path.lexists(target):
         check_replaceable(target, force=force)
-    attempt, held = _begun(target)
-    named = False
+    place, named = target.absolute(), False
+    try:
+        make_folder(place.parent)
+        held = make(lambda token: Attempt(place, token).folder)
+    except OSError as cause:
+        raise StorageError(
+            f"cannot write beside {target}: {cause.strerror}",
+            hint="choose a writable place with -o",
+        ) from cause
+    attempt = Attempt.of_folder(held.path)
     try:
         attempt.partial.mkdir()
         fill(attempt.partial)
@@ -207,19 +203,6 @@ def clear_attempts(parent: Path, settled: Settled) -> None:
     clear(parent, _ATTEMPTS, lambda folder: _clear(folder, settled))
 
 
-def _begun(target: Path) -> tuple[Attempt, Held]:
-    place = target.absolute()
-    try:
-        make_folder(place.parent)
-        held = make(lambda token: Attempt(place, token).folder)
-    except OSError as cause:
-        raise StorageError(
-            f"cannot write beside {target}: {cause.strerror}",
-            hint="choose a writable place with -o",
-        ) from cause
-    return Attempt.of_folder(held.path), held
-
-
 def _clear(folder: Path, settled: Settled) -> None:
     """Remove what is left of an attempt, unless a ledger has yet to look at it."""
     attempt = Attempt.of_folder(folder)
@@ -245,7 +228,10 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         raise ReleaseExistsError(
             f"{target} already exists", hint="choose another -o, or give --force to replace it"
         )
-    inside = _names_in(target)
+    try:
+        inside = None if target.is_symlink() else {path.name for path in target.iterdir()}
+    except OSError:
+        inside = None  # not a folder, or not for us to read
     if inside is None or (inside and not (target / MANIFEST).is_file()):
         raise ReleaseExistsError(
             f"{target} is not a release of slogan, so --force does not replace it",
@@ -256,16 +242,6 @@ def check_replaceable(target: Path, *, force: bool) -> None:
             f"{target} holds more than public/ and curator/, and --force would delete that too",
             hint="choose another -o, or move elsewhere what does not belong to the release",
         )
-
-
-def _names_in(folder: Path) -> set[str] | None:
-    """What a folder holds; None if it is none, or not for us to read."""
-    if folder.is_symlink():
-        return None
-    try:
-        return {path.name for path in folder.iterdir()}
-    except OSError:
-        return None
 
 
 def write_private(folder: Path, files: dict[str, str]) -> None:
@@ -291,12 +267,7 @@ def write_private(folder: Path, files: dict[str, str]) -> None:
 
 
 def make_folder(folder: Path, *, mode: int = 0o777) -> None:
-    """Make a folder and those above it, as far as they are missing, and have their names on disk.
-
-    Args:
-        folder: Which one.
-        mode: Its own; those above it get the usual one.
-    """
+    """Make a folder of this mode and those above it, if missing, and have their names on disk."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(mode=mode, exist_ok=True)

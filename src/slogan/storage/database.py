@@ -6,11 +6,11 @@ are reported in our own words.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EROFS
 from pathlib import Path
 
 import duckdb
@@ -45,15 +45,7 @@ def limit_memory(sql: duckdb.DuckDBPyConnection, limit: str) -> None:
         ) from None
 
 
-_OF_THE_DISK = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EIO,
-    errno.EACCES,
-    errno.ENOENT,
-)
+_OF_THE_DISK = (ENOSPC, EDQUOT, EFBIG, EROFS, EIO, EACCES, ENOENT)
 
 
 @contextmanager

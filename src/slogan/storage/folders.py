@@ -1,8 +1,9 @@
 """Private folders of a run, locked while it lives, so that a later run can remove what is left.
 
 The lock is the kernel's: it ends with its process, however that ends. Folders that another process
-holds or made are not touched. Checkpoints of a solver (`place`, `remove`) stay for the next run,
-and a published release leaves none beside itself. POSIX only.
+holds or made are not touched. A signal that asks a run to end lets it clean up first, wherever it
+is. Checkpoints of a solver (`place`, `remove`) stay for the next run, and a published release
+leaves none beside itself. POSIX only.
 """
 
 from __future__ import annotations
@@ -13,18 +14,81 @@ import os
 import re
 import secrets
 import shutil
+import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
 from slogan.errors import StorageError
-from slogan.storage.interrupts import cleaning
 
 TOKEN = "[0-9a-f]{16}"  # noqa: S105 - what makes a name one of its own, nothing secret
 _SCRATCH = ".slogan-private-"
 OURS = "slogan.checkpoints"
 """A file that says whose folder it is: no other is emptied."""
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(BaseException):
+    """The run was asked to end, and has cleaned up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+@dataclass
+class _Signals:
+    """What came in, and how many are cleaning up meanwhile."""
+
+    received: list[int] = field(default_factory=list[int])
+    cleaning: int = 0
+
+    def stop(self, number: int, _frame: FrameType | None) -> None:
+        self.received.append(number)
+        if not self.cleaning:
+            raise KeyboardInterrupt
+
+
+_signals = _Signals()
+
+
+@contextmanager
+def stoppable() -> Generator[None]:
+    """Raise `Stopped` in place of whatever a signal did to the work inside.
+
+    A library that is interrupted raises what it likes: DuckDB, for one, a RuntimeError. A signal
+    that was ignored, as in a background job, stays ignored.
+    """
+    _signals.received.clear()
+    before = {number: signal.getsignal(number) for number in _ASKING}
+    ours = [number for number in _ASKING if before[number] not in (signal.SIG_IGN, None)]
+    for number in ours:
+        signal.signal(number, _signals.stop)
+    try:
+        yield
+    except BaseException as cause:
+        if _signals.received:
+            raise Stopped(_signals.received[0]) from cause
+        raise
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def cleaning() -> Generator[None]:
+    """Finish what is inside before a signal ends the run."""
+    known = len(_signals.received)
+    _signals.cleaning += 1
+    try:
+        yield
+    finally:
+        _signals.cleaning -= 1
+    if not _signals.cleaning and len(_signals.received) > known:
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +113,7 @@ class Held:
 
 
 _scratches: set[Held] = set()
+_remove = partial(shutil.rmtree, ignore_errors=True)
 
 
 def make(named: Callable[[str], Path]) -> Held:
@@ -75,14 +140,19 @@ def clear(parent: Path, names: re.Pattern[str], remove: Callable[[Path], None]) 
         return
     for folder in found:
         with suppress(OSError):  # not ours to open: not ours to remove
-            _clear(folder, remove)
+            if (held := _hold(folder)) is None:
+                continue
+            try:
+                if held.locked and os.fstat(held.handle).st_uid == os.geteuid():
+                    remove(folder)
+            finally:
+                held.let_go()
 
 
 def scratch(place: Path | None = None) -> Held:
     """A private folder for what is made of a log, after removing those of runs that were killed.
 
-    Args:
-        place: Where it should be; the folder for temporary files if not given.
+    It is in the place given, or where temporary files go.
     """
     try:
         place = place or _temporary_files()
@@ -122,17 +192,6 @@ def _temporary_files() -> Path:
     raise FileNotFoundError(errno.ENOENT, "there is no folder for temporary files")
 
 
-def _clear(folder: Path, remove: Callable[[Path], None]) -> None:
-    held = _hold(folder)
-    if held is None:
-        return
-    try:
-        if held.locked and os.fstat(held.handle).st_uid == os.geteuid():
-            remove(folder)
-    finally:
-        held.let_go()
-
-
 def _hold(folder: Path) -> Held | None:
     """Hold a folder; None if another run does, or it is gone."""
     try:
@@ -156,10 +215,6 @@ def _lock(handle: int) -> bool | None:
     except OSError:
         return False
     return True
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def place(target: Path) -> Path:

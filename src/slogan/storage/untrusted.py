@@ -10,12 +10,9 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 
 def modest(file: Path, *, most: int = _MOST_BYTES, links: bool = False) -> bytes:
-    """What is in a plain file of modest size: no pipe or device, which may never end.
+    """What is in a plain file of modest size, or behind a link if these are followed.
 
-    Args:
-        file: The file.
-        most: The most bytes that it may have.
-        links: Whether a link is followed.
+    No pipe or device, which may never end.
     """
     about = file.stat(follow_symlinks=links)
     if stat.S_ISREG(about.st_mode) and about.st_size <= most:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 from slogan.manifest.manifest import Spent, SpentStage
+from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
 _DIGITS = 600
@@ -96,14 +97,18 @@ _SLACK = Decimal("1e-100")
 def account(evidence: Evidence) -> Finding:
     """Whether the stages of the manifest fit the budget."""
     spent = spent_on(evidence)
-    bounds = evidence.bounds
-    epsilon, delta = log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
+    epsilon, delta = budget_of(evidence.bounds)
     mu_squared, linear, aside = cost(spent.stages)
     if linear >= epsilon:
         return False, "sampling spends more epsilon than the budget holds"
     whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
     detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
     return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
+
+
+def budget_of(bounds: Bounds) -> tuple[Fraction, Fraction]:
+    """The ε and δ of what a budget allows."""
+    return log_at_most(bounds.likelihood), 1 - 1 / bounds.appearance
 
 
 def shown_at_most(cap: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from slogan.errors import LogFormatError, SloganError
-from slogan.logs.archives import require_modest
+from slogan.logs.files import require_modest
 from slogan.logs.rows import fields_of, literal, parquet_sql, rows_sql, source_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.storage.database import connected, limit_memory
@@ -253,8 +253,7 @@ class Comparison:
 
     def judge(self, bound: Fraction) -> Judgement:
         """Whether the released counts keep every user within a bound."""
-        factors = self._factors
-        return judge(bound, self._profiles(), factors)
+        return judge(bound, self._profiles(), self._factors)
 
     def _profiles(self) -> Profiles:
         rows = self._sql.execute(_PROFILES)

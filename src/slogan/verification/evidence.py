@@ -101,10 +101,8 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
     except OSError:
         return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
-        detail = (
-            f"public/manifest.json is no manifest of a known version: {cause.error_count()} faults"
-        )
-        return None, (False, detail)
+        faults = f"{cause.error_count()} faults"
+        return None, (False, f"public/manifest.json is no manifest of a known version: {faults}")
     return found, (True, f"version {found.manifest_version}")
 
 
@@ -116,32 +114,18 @@ def count_input(
     settings: EngineSettings,
 ) -> Counted | str:
     """Count the input log, or say why it cannot be read."""
+    options = {"encoding": "utf-8", "on_bad_row": "error"}
+    options = {name: str(manifest.parameters.get(name, usual)) for name, usual in options.items()}
     try:
-        told = manifest.parameters
-        found = (
-            log
-            if isinstance(log, SearchLog)
-            else described(
-                log,
-                manifest,
-                encoding=str(told.get("encoding", "utf-8")),
-                on_bad_row=str(told.get("on_bad_row", "error")),
-                peek=settings.peek,
-            )
-        )
+        if not isinstance(log, SearchLog):
+            log = described(log, manifest, peek=settings.peek, **options)
     except LogNotFoundError:
         raise
     except InputError:
         return "the input log cannot be read with the format and columns of the manifest"
-    counted = count(
-        sql,
-        found,
-        private,
-        into="clicked",
-        ignored=NO_CLICK,
-        added_up=settings.hand_over(found, private),
-    )
-    if counted.bad_rows and not found.skip_bad_rows:
+    added_up = settings.hand_over(log, private)
+    counted = count(sql, log, private, into="clicked", ignored=NO_CLICK, added_up=added_up)
+    if counted.bad_rows and not log.skip_bad_rows:
         raise BadRowError(
             f"{counted.bad_rows} rows of the log cannot be read",
             hint="read it as sanitize did: with --encoding, or --on-bad-row skip",

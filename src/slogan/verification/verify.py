@@ -11,8 +11,7 @@ from slogan.errors import LogNotFoundError
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import ReleaseKind
 from slogan.storage.atomic import check_not_waiting
-from slogan.verification import folder as folder_checks
-from slogan.verification import private_rows, real_rows, synthetic_users
+from slogan.verification.checks import EVERY_RELEASE, REAL_ROWS, WITHOUT_REMOVED
 from slogan.verification.comparison import private_database
 from slogan.verification.conditions import Check, Verdict, bounds_of
 from slogan.verification.evidence import (
@@ -23,14 +22,15 @@ from slogan.verification.evidence import (
     read_manifest,
     run,
 )
+from slogan.verification.private_checks import PRIVATE_ROWS, SYNTHETIC_USERS
 
 __all__ = ["Check", "Verdict", "verify"]
 
 _CHECKS: dict[ReleaseKind, Checks] = {
-    ReleaseKind.EXACT_COUNTS: {**folder_checks.CHECKS, **real_rows.CHECKS},
-    ReleaseKind.LAPLACE_COUNTS: {**folder_checks.CHECKS, **real_rows.WITHOUT_REMOVED},
-    ReleaseKind.PRIVATE_ROWS: {**folder_checks.CHECKS, **private_rows.CHECKS},
-    ReleaseKind.SYNTHETIC_USERS: {**folder_checks.CHECKS, **synthetic_users.CHECKS},
+    ReleaseKind.EXACT_COUNTS: REAL_ROWS,
+    ReleaseKind.LAPLACE_COUNTS: WITHOUT_REMOVED,
+    ReleaseKind.PRIVATE_ROWS: PRIVATE_ROWS,
+    ReleaseKind.SYNTHETIC_USERS: SYNTHETIC_USERS,
 }
 
 
@@ -68,6 +68,6 @@ def verify(
                 clicked=count_input(sql, log, manifest, private, settings),
                 shown=count_released(sql, folder, manifest, private),
             )
-            wanted = _CHECKS[manifest.kind]
+            wanted = {**EVERY_RELEASE, **_CHECKS[manifest.kind]}
             checks += [run(name, check, evidence) for name, check in wanted.items()]
     return Verdict(checks=tuple(checks))

@@ -18,7 +18,7 @@ from slogan.engines.engine import Counted, Whose
 from slogan.engines.settings import EngineSettings
 from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
-from slogan.logs.archives import require_modest
+from slogan.logs.files import require_modest
 from slogan.logs.searchlog import SearchLog, Source, read
 from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, read_certificate
 from slogan.manifest.manifest import Manifest, Outputs, described, released_file

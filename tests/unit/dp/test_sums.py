@@ -31,8 +31,7 @@ from slogan.dp.sums import (
 from slogan.errors import OptionError
 from slogan.progress import Steps
 from slogan.randomness import SeededRandomness
-from slogan.verification import private_rows as private_checks
-from slogan.verification import synthetic_users
+from slogan.verification import private_checks
 
 ONE = 1 << 20
 BUDGET = PrivacyBudget(epsilon=1, delta="1e-6")
@@ -348,16 +347,14 @@ def test_the_verifier_expects_these_constants_and_no_others():
     """It knows them by itself, so that a release made with others is refused."""
     told = statistics.constants(statistics.spread(BUDGET, association=True))
 
-    assert synthetic_users._CONSTANTS.items() <= told.items()
-    assert private_checks._CONSTANTS.items() <= told.items()
-    assert {name: part * 100 for name, part in statistics.SHARES.items()} == synthetic_users._SHARES
-    assert private_rows.SHARES == private_checks._SHARES
+    assert private_checks._USER_CONSTANTS.items() <= told.items()
+    assert private_checks._ROW_CONSTANTS.items() <= told.items()
+    assert {
+        name: part * 100 for name, part in statistics.SHARES.items()
+    } == private_checks._USER_SHARES
+    assert private_rows.SHARES == private_checks._ROW_SHARES
     norms = {"counts": sums.NORM**2, "sizes": 1, "coverage": sums.MOST_COVERED**2}
-    assert (
-        private_checks._NORM_SQUARED.items()
-        <= norms.items()
-        <= synthetic_users._NORM_SQUARED.items()
-    )
+    assert norms.items() <= private_checks._NORM_SQUARED.items()
 
 
 def test_a_histogram_that_is_here_need_not_be_brought():

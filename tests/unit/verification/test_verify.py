@@ -756,7 +756,7 @@ def test_the_verifier_shares_no_code_with_what_made_the_release():
     ("file", "line"),
     [
         ("verification/verify.py", "import slogan.planning.plan"),
-        ("verification/folder.py", "from slogan.dp import accounting"),
+        ("verification/checks.py", "from slogan.dp import accounting"),
         ("verification/conditions.py", "from ..release.base import Publication"),
         ("verification/evidence.py", "def f():\n    from slogan.workflows import sanitize"),
         ("manifest/manifest.py", "from slogan.planning.solvers import Effort"),

@@ -33,8 +33,7 @@ from slogan.logs.rows import (
 from slogan.logs.searchlog import SearchLog
 from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, no_room, reason
-from slogan.storage.folders import Held, scratch
-from slogan.storage.interrupts import cleaning
+from slogan.storage.folders import Held, cleaning, scratch
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}

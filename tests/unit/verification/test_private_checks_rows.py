@@ -13,7 +13,7 @@ from slogan.dp.accounting import Account, variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.private_rows import divide
 from slogan.manifest.manifest import SpentStage
-from slogan.verification import private_rows as checks
+from slogan.verification import private_checks as checks
 from slogan.verification.accounting import account, log_at_most, shown_at_most
 from slogan.verification.conditions import Bounds, bounds_of
 from slogan.verification.evidence import NotPossibleError
@@ -90,9 +90,12 @@ def test_what_the_release_chose_is_accepted(budget, share):
     release = Release(budget, share)
 
     assert account(release)[0]
-    assert checks._constants(release) == (True, "0 parameters differ from the published constants")
+    assert checks._row_constants(release) == (
+        True,
+        "0 parameters differ from the published constants",
+    )
     assert checks._cap(release)[0]
-    assert checks._scales(release) == (True, FOLLOWS)
+    assert checks._row_scales(release) == (True, FOLLOWS)
 
 
 # --- constants ---
@@ -117,7 +120,7 @@ def test_constants_are_the_published_ones():
             FAULTS[fault](release)
 
         said = f"{len(pair)} parameters differ from the published constants"
-        assert checks._constants(release) == (False, said)
+        assert checks._row_constants(release) == (False, said)
 
 
 # --- the cap ---
@@ -202,7 +205,7 @@ LARGE = "noise is not what the budget asks for"
     ],
 )
 def test_noise_is_what_budget_and_shares_ask_for(budget, factor, stages, parameter, said):
-    found, detail = checks._scales(Release(budget).times(factor, *stages, parameter=parameter))
+    found, detail = checks._row_scales(Release(budget).times(factor, *stages, parameter=parameter))
 
     assert found == (not said)
     assert {*detail.split("; ")} == (said or {FOLLOWS})
@@ -218,7 +221,7 @@ def test_sampling_must_leave_something():
     def said(cap, delta):
         release.stage("sampling").parameters["cap"] = str(cap)
         release.promised = Bounds(likelihood=Fraction(2), appearance=1 / (1 - delta))
-        ok, detail = checks._scales(release)
+        ok, detail = checks._row_scales(release)
         assert not ok
         return detail
 
@@ -271,7 +274,7 @@ def test_other_stages_than_such_a_release_has_are_refused(change):
     release.manifest.account.stages = change(release.stages)
     release.compared = SimpleNamespace(clicks=0, users=0)
 
-    for check in (checks._constants, checks._cap, checks._scales, checks._rate):
+    for check in (checks._row_constants, checks._cap, checks._row_scales, checks._rate):
         with pytest.raises(NotPossibleError, match="other stages"):
             check(release)
 

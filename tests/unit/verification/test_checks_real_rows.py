@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from tests.counted_logs import fill
 
-from slogan.verification import real_rows
+from slogan.verification import checks
 from slogan.verification.comparison import Comparison
 from slogan.verification.conditions import Bounds, Judgement
 
@@ -24,7 +24,7 @@ def users(sql, tmp_path, shown, *, names=None, pseudonyms="fresh"):
         sql.execute(f"COPY ({values}) TO '{table}' (FORMAT parquet)")
     manifest = SimpleNamespace(pseudonyms=pseudonyms)
     found = SimpleNamespace(folder=tmp_path, manifest=manifest, compared=Comparison(sql))
-    return real_rows.users_from_log(found)
+    return checks.users_from_log(found)
 
 
 KEPT = "{} of 2 users' pairs are not in the input log"
@@ -77,7 +77,7 @@ def test_pseudonyms_stand_for_users_who_hold_what_is_shown(sql, tmp_path, shown,
 def test_no_pair_may_belong_to_one_user_alone():
     for unique in (0, 1, 2):
         compared = SimpleNamespace(unique_pairs=unique, pairs=3)
-        found = real_rows._no_unique_pair(SimpleNamespace(compared=compared))
+        found = checks._no_unique_pair(SimpleNamespace(compared=compared))
         said = f"{unique} of 3 released pairs belong to a single user of the input log"
         assert found == (unique == 0, said)
 
@@ -97,14 +97,14 @@ def test_each_condition_is_judged_by_its_own_bound(broken):
         "9 users checked, 4 of them with released pairs and 1 decided by integers; "
         f"{broken} exceed the bound; the largest use of the budget is 0.250"
     )
-    for check in (real_rows._condition_2, real_rows._condition_3):
-        assert check(evidence) == (broken == 0, said)
+    for name in ("condition_2", "condition_3"):
+        assert checks.REAL_ROWS[name](evidence) == (broken == 0, said)
     assert judged == [bounds.likelihood, bounds.appearance]
 
 
 def test_only_users_of_the_log_can_be_removed():
     for in_vain in (0, 1):
-        ok, detail = real_rows._removed_users(SimpleNamespace(removed=(5, in_vain)))
+        ok, detail = checks._removed_users(SimpleNamespace(removed=(5, in_vain)))
         assert ok == (in_vain == 0)
         assert detail.startswith("5 users were removed beforehand")
         assert f"{in_vain} of them are not in the input log" in detail

@@ -11,7 +11,7 @@ from slogan.budget import PrivacyBudget
 from slogan.dp.statistics import constants, spread
 from slogan.dp.sums import MOST_COVERED, NORM
 from slogan.manifest.manifest import SpentStage
-from slogan.verification import synthetic_users
+from slogan.verification import private_checks as checks
 from slogan.verification.accounting import delta_at_most, log_at_most
 from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
@@ -70,12 +70,12 @@ class Release(SimpleNamespace):
 @pytest.mark.parametrize("looks", [True, False])
 def test_the_published_constants_are_accepted(looks):
     said = "0 parameters differ from the published constants"
-    assert synthetic_users._constants(Release(looks=looks)) == (True, said)
+    assert checks._user_constants(Release(looks=looks)) == (True, said)
 
 
 def test_without_any_category_association_is_not_looked_at():
-    assert synthetic_users._constants(Release(without=["association"]))[0]
-    assert synthetic_users._scales(Release(without=["association"]))[0]
+    assert checks._user_constants(Release(without=["association"]))[0]
+    assert checks._user_scales(Release(without=["association"]))[0]
 
 
 @pytest.mark.parametrize("looks", [True, False])
@@ -84,13 +84,13 @@ def test_every_constant_that_differs_is_counted(looks):
     for name in judged:
         told = PUBLISHED[looks][name]
         for other in (None, str(told) + "0", told + 1 if isinstance(told, int) else "1/3"):
-            found = synthetic_users._constants(Release(looks=looks, **{name: other}))
+            found = checks._user_constants(Release(looks=looks, **{name: other}))
             assert found == (False, "1 parameters differ from the published constants"), name
     for name in NORMS if looks else NORMS.keys() - {"association"}:
-        ok, detail = synthetic_users._constants(Release(looks=looks, norms={name: NORMS[name] + 1}))
+        ok, detail = checks._user_constants(Release(looks=looks, norms={name: NORMS[name] + 1}))
         assert (ok, detail[:2]) == (False, "1 "), name
     for name in ("counts", "sizes", "coverage"):
-        ok, detail = synthetic_users._constants(Release(looks=looks, without=[name]))
+        ok, detail = checks._user_constants(Release(looks=looks, without=[name]))
         assert (ok, detail[:2]) == (False, "1 "), name
 
 
@@ -102,14 +102,14 @@ def test_faults_of_several_kinds_add_up():
         counts_norm=5,
         sizes_largest=9,
     )
-    assert synthetic_users._constants(release)[1][:2] == "5 "
+    assert checks._user_constants(release)[1][:2] == "5 "
     for two in (
         {"share_sizes": "1/3", "counts_norm": 5},
         {"share_sizes": "1/3", "without": ["coverage"]},
         {"without": ["sizes"], "norms": {"counts": 35}},
         {"counts_norm": 5, "norms": {"counts": 35}},
     ):
-        ok, detail = synthetic_users._constants(Release(**two))
+        ok, detail = checks._user_constants(Release(**two))
         assert (ok, detail[:2]) == (False, "2 ")
 
 
@@ -122,7 +122,7 @@ OTHER = "noise is not what the budget asks for"
 
 
 def scales(**spend):
-    return synthetic_users._scales(Release(spend=spend))
+    return checks._user_scales(Release(spend=spend))
 
 
 def everything(times):
@@ -132,7 +132,7 @@ def everything(times):
 @pytest.mark.parametrize("looks", [True, False])
 def test_noise_that_the_budget_asks_for_is_accepted(looks):
     said = "every noise scale follows from the budget alone"
-    assert synthetic_users._scales(Release(looks=looks)) == (True, said)
+    assert checks._user_scales(Release(looks=looks)) == (True, said)
 
 
 def test_the_budget_may_be_met_and_not_exceeded():
@@ -159,12 +159,12 @@ def test_selection_may_spend_its_share():
     assert scales(selection=Fraction(1, 1000))[0]
     assert scales(selection=1 + Fraction(1, 1000))[0]
     assert scales(selection=1 + Fraction(1, 1000) + HAIR) == (False, SELECTION)
-    assert synthetic_users._scales(Release(slack=DELTA / 2 + HAIR)) == (False, SELECTION)
-    assert synthetic_users._scales(Release(slack=0))[0]
+    assert checks._user_scales(Release(slack=DELTA / 2 + HAIR)) == (False, SELECTION)
+    assert checks._user_scales(Release(slack=0))[0]
 
 
 def test_every_fault_of_the_scales_is_told():
-    found = synthetic_users._scales(
+    found = checks._user_scales(
         Release(spend={"counts": 2, "selection": 5, "sizes": Fraction(1, 9)}, slack=DELTA)
     )
     assert found == (False, f"{SHARED}; {SELECTION}; {SMALLER}")
@@ -173,7 +173,7 @@ def test_every_fault_of_the_scales_is_told():
 def test_a_stage_without_a_share_is_not_taken_on_trust():
     more = [stage("association", Fraction(1, 100))]
     with pytest.raises(NotPossibleError, match="without a share"):
-        synthetic_users._scales(Release(looks=False, more=more))
+        checks._user_scales(Release(looks=False, more=more))
 
 
 def sampling(name):
@@ -196,7 +196,7 @@ def sampling(name):
 )
 def test_other_stages_than_such_a_release_has_are_not_taken_on_trust(release):
     with pytest.raises(NotPossibleError, match="other stages"):
-        synthetic_users._scales(release)
+        checks._user_scales(release)
 
 
 # --- noise ---
@@ -213,7 +213,7 @@ def noise(squares, *, variance=1, clipped=5.0, **told):
     counts = stage("counts", Fraction(36) / variance, norm=36)
     release = Release(without=["counts"], more=[counts], **told)
     release.compared = SimpleNamespace(clipped=rows)
-    found = synthetic_users._noise(release)
+    found = checks._noise(release)
     assert asked in ([], [(NORM, 2**15)])
     return found
 
@@ -251,7 +251,7 @@ def test_noise_that_cannot_be_seen():
         "counts were brought to a given size, so their noise cannot be seen",
     )
     with pytest.raises(NotPossibleError, match="no stage of counts"):
-        synthetic_users._noise(Release(without=["counts"]))
+        checks._noise(Release(without=["counts"]))
 
 
 # --- users ---
@@ -284,7 +284,7 @@ def fits(sql, number, user_type):
     ["TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "FLOAT", "DECIMAL(5,0)", "DECIMAL(7,3)"],
 )
 def test_a_small_type_has_as_many_ids_as_positive_integers(sql, user_type):
-    found = synthetic_users._possible_ids(released_with(sql, user_type))
+    found = checks._possible_ids(released_with(sql, user_type))
 
     assert fits(sql, found - 1, user_type)
     assert fits(sql, found, user_type)
@@ -293,7 +293,7 @@ def test_a_small_type_has_as_many_ids_as_positive_integers(sql, user_type):
 
 @pytest.mark.parametrize("user_type", ["INTEGER", "BIGINT", "VARCHAR", "DECIMAL(18,0)", "DOUBLE"])
 def test_other_types_have_as_many_ids_as_an_integer(sql, user_type):
-    found = synthetic_users._possible_ids(released_with(sql, user_type))
+    found = checks._possible_ids(released_with(sql, user_type))
 
     assert fits(sql, found, "INTEGER")
     assert not fits(sql, found + 1, "INTEGER")
@@ -304,7 +304,7 @@ def users(sql, real, *, shown=127, plain=127, said=127, of_log=4):
     evidence.compared = SimpleNamespace(shown_ids=lambda: (shown, real, plain), users=of_log)
     outputs = None if said is None else SimpleNamespace(users=said)
     evidence.manifest = SimpleNamespace(outputs=outputs)
-    return synthetic_users._synthetic_users(evidence)
+    return checks._synthetic_users(evidence)
 
 
 def test_as_many_real_ids_as_chance_explains(sql):

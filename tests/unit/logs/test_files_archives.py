@@ -12,7 +12,7 @@ import zstandard
 
 import slogan
 from slogan.errors import LogFormatError, LogNotFoundError
-from slogan.logs import archives
+from slogan.logs import files
 from slogan.logs.searchlog import read
 
 HEADER = b"user\tquery\turl\tcount\n"
@@ -36,7 +36,7 @@ PACKED = {"tsv.gz": gzipped, "tsv.zst": zstandarded, "jsonl.zst": zstandarded}
 @pytest.fixture
 def small(monkeypatch):
     """A smaller harmless size, so that a bomb of a test is small too."""
-    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1 << 20)
+    monkeypatch.setattr(files, "ALWAYS_ALLOWED", 1 << 20)
 
 
 @pytest.mark.parametrize("suffix", PACKED)
@@ -61,7 +61,7 @@ def test_a_log_that_shrinks_to_a_fiftieth_is_read(tmp_path, small, suffix):
     file = tmp_path / f"log.{suffix}"
     PACKED[suffix](file, rows)
 
-    assert sum(map(len, rows)) > archives.ALWAYS_ALLOWED
+    assert sum(map(len, rows)) > files.ALWAYS_ALLOWED
     slogan.read(file)
 
 
@@ -80,7 +80,7 @@ def repeating(file, column="query", kind=None, names=("user", "query", "url")):
     plain = {name: pa.array(["a"] * 1_000) for name in names}
     pq.write_table(pa.table({**plain, column: text}), file, compression="zstd", store_schema=False)
     footer = pq.read_metadata(file).row_group(0)
-    assert footer.total_byte_size < archives.ALWAYS_ALLOWED
+    assert footer.total_byte_size < files.ALWAYS_ALLOWED
     return file
 
 

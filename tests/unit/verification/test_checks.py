@@ -16,7 +16,7 @@ from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
 from slogan.report.public import public_page
-from slogan.verification import folder as checks
+from slogan.verification import checks
 from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import NotPossibleError
