@@ -13,8 +13,8 @@ if find_spec("fcntl") is None:
     )
 
 if TYPE_CHECKING:
+    from slogan.auditor import Findings
     from slogan.auditor.audit import audit
-    from slogan.auditor.bounds import Findings
     from slogan.budget import PrivacyBudget
     from slogan.engines.duckdb import DuckDB
     from slogan.engines.spark import Spark
@@ -89,8 +89,8 @@ __all__ = [
 ]
 
 _NAMES = {
+    "auditor": ("Findings",),
     "auditor.audit": ("audit",),
-    "auditor.bounds": ("Findings",),
     "budget": ("PrivacyBudget",),
     "engines.duckdb": ("DuckDB",),
     "engines.spark": ("Spark",),

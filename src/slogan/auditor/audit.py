@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from slogan import engines
 from slogan.arrays import Ints
-from slogan.auditor.bounds import Attack, Claim, Findings, Found
-from slogan.auditor.canaries import Planted, planted
-from slogan.auditor.on_noise import on_counts, on_neighbours, visible
-from slogan.auditor.on_release import (
+from slogan.auditor import Attack, Claim, Findings, Found
+from slogan.auditor.on_private import (
+    Planted,
     on_capped_sampling,
-    on_choices,
-    on_joiners,
-    on_loners,
-    on_shown,
+    on_counts,
+    on_drawn_rows,
+    on_released,
+    on_selection,
+    on_sums,
+    planted,
+    sums,
+    visible,
 )
 from slogan.auditor.on_sampling import (
     on_noisy_counts,
@@ -33,13 +34,12 @@ from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping, Kinds, Urls
-from slogan.dp.mechanisms import Gaussian
 from slogan.dp.private_rows import Division, divide
 from slogan.dp.statistics import Spending, spread, weight_needed
 from slogan.engines.engine import Counted
 from slogan.engines.settings import EngineChoice, EngineSettings
 from slogan.errors import OptionError
-from slogan.histogram import Output, PairHistogram
+from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts, SyntheticUsers
 from slogan.planning.objectives import Objective
@@ -105,16 +105,16 @@ def audit(
         steps = Steps(on_progress)
         attacker = _Attacker(spendable, goal, trials, randomness(seed), steps)
         if isinstance(counts, ExactCounts | LaplaceCounts):
-            with _counted(settings, source, steps, unique_pairs=False) as counted:
-                attacks.append(on_unique_pairs(counted.hist, attacker.claim))
-        with _counted(settings, source, steps, unique_pairs=True) as counted:
+            with _counted(settings, source, steps, unique_pairs=False) as (hist, _):
+                attacks.append(on_unique_pairs(hist, attacker.claim))
+        with _counted(settings, source, steps, unique_pairs=True) as (hist, urls):
             if isinstance(counts, ExactCounts | LaplaceCounts):
-                attacks += attacker.sampled(counted.hist, counts, solving)
+                attacks += attacker.sampled(hist, counts, solving)
             elif isinstance(counts, PrivateCounts):
-                attacks += attacker.private(counted.hist, counts)
+                attacks += attacker.private(hist, counts)
             else:
                 users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
-                attacks += attacker.synthetic(counted.hist, users, counted.urls)
+                attacks += attacker.synthetic(hist, users, urls)
     return Findings(
         mode="synthetic" if counts is None else counts.kind.counts,
         epsilon=spendable.epsilon_value,
@@ -124,25 +124,15 @@ def audit(
     )
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """A log that was counted, and the urls of its pairs."""
-
-    hist: PairHistogram
-    urls: Urls
-
-
 @contextmanager
 def _counted(
     settings: EngineSettings, source: SearchLog, steps: Steps, *, unique_pairs: bool
-) -> Generator[_Counted]:
-    host = settings.start()
-    try:
+) -> Generator[tuple[PairHistogram, Urls]]:
+    """The log as it was counted, and the urls of its pairs."""
+    with closing(settings.start()) as host:
         with steps.step("count"):
             hist = host.count(source, unique_pairs=unique_pairs).hist
-        yield _Counted(hist, host.urls)
-    finally:
-        host.close()
+        yield hist, host.urls
 
 
 @dataclass(frozen=True)
@@ -175,14 +165,13 @@ class _Attacker:
         shown = sampling(hist, partial(planner.laplace, mode=mode, rng=self.rng))
         solve = partial(planner.without_swaying, mode=mode)
         with self.steps.step("plan again"):
-            told = on_noisy_counts(hist, solve, mode, trials=self.trials, rng=self.rng)
-        return [*shown, *told]
+            return [*shown, *on_noisy_counts(hist, solve, mode, trials=self.trials, rng=self.rng)]
 
     def private(self, hist: PairHistogram, mode: PrivateCounts) -> list[Attack]:
         """Real rows, private end to end."""
         division = divide(self.budget, mode.sampling_share)
         garden = self._planted(hist, division)
-        made = draw_rows(
+        rows = draw_rows(
             _alone(garden.hist),
             self.budget,
             division,
@@ -191,16 +180,15 @@ class _Attacker:
             rng=self.rng,
             steps=self.steps,
         )
-        known, cap = made.histogram, exact(division.sampling.cap)
-        measured = {"counts": known.counts.stage, "sizes": known.sizes.stage}
-        claim = self._sampling(float(exact(mode.sampling_share)))
+        known, share = rows.histogram, float(exact(mode.sampling_share))
+        cap = min(share * self.claim.epsilon, -math.log1p(-share * self.claim.delta))
+        claim = Claim(epsilon=cap, delta=-math.expm1(-cap))  # of the sampling alone
         with self.steps.step("attack"):
-            shown = on_shown(garden, known.pairs, made.output.user, claim)
             return [
-                *self._on_measured(garden, known.pairs, known.account, division, measured, None),
-                on_capped_sampling(cap, claim, 10 * self.trials, self.rng),
-                *([shown] if shown else []),
-                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
+                *self._on_stages(garden, known.pairs, known.account, division, None),
+                on_capped_sampling(exact(division.sampling.cap), claim, 10 * self.trials, self.rng),
+                *on_drawn_rows(garden, known.pairs, rows.output.user, claim),
+                *on_released(garden, rows.output, self.claim),
             ]
 
     def synthetic(self, hist: PairHistogram, mode: SyntheticUsers, urls: Urls) -> list[Attack]:
@@ -208,7 +196,7 @@ class _Attacker:
         kinds = Kinds.asked(mode.association, mode.taxonomy)
         spending = spread(self.budget, association=kinds.looks)
         garden = self._planted(hist, spending)
-        made = make_users(
+        users = make_users(
             _alone(garden.hist),
             self.budget,
             spending,
@@ -218,50 +206,35 @@ class _Attacker:
             rng=self.rng,
             steps=self.steps,
         )
-        known = made.statistics
-        measured = {
-            "counts": known.counts.stage,
-            "sizes": known.sizes.stage,
-            "coverage": known.coverage.stage,
-        }
-        grouping = None
-        if known.association is not None:
-            measured["association"] = known.association.stage
-            grouping = known.association.grouping
+        known = users.statistics
+        grouping = known.association and known.association.grouping
         with self.steps.step("attack"):
             return [
-                *self._on_measured(
-                    garden, known.pairs, known.account, spending, measured, grouping
-                ),
-                *on_joiners(garden, _clicks(made.output, garden.hist.pairs), self.claim),
+                *self._on_stages(garden, known.pairs, known.account, spending, grouping),
+                *on_released(garden, users.output, self.claim),
             ]
 
     def _planted(self, hist: PairHistogram, spent: Division | Spending) -> Planted:
         return planted(hist, trials=self.trials, weight=weight_needed(spent.selection))
 
-    def _on_measured(
+    def _on_stages(
         self,
         garden: Planted,
         pairs: Ints,
         account: Account,
         spent: Division | Spending,
-        measured: Mapping[str, Gaussian],
         grouping: Grouping | None,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""
-        selecting = Account(
-            tuple(s for s in account.stages if s.name not in {*measured, "sampling"})
-        )
-        aside = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
-        noise = {name: (stage, spent.parts[name]) for name, stage in measured.items()}
+        others = {*sums(grouping), "sampling"}
+        selecting = Account(tuple(stage for stage in account.stages if stage.name not in others))
+        alone = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
+        trials, rng = 10 * self.trials, self.rng
         return [
             self._on_account(account),
-            *on_loners(garden, pairs, aside),
-            *on_choices(garden, pairs, visible(selecting)),
-            *on_counts(spent.parts["counts"], 10 * self.trials, self.rng),
-            *on_neighbours(
-                garden.hist, pairs, noise, grouping, trials=10 * self.trials, rng=self.rng
-            ),
+            *on_selection(garden, pairs, alone, visible(selecting)),
+            *on_counts(spent.parts["counts"], trials, rng),
+            *on_sums(garden.hist, pairs, account, spent.parts, grouping, trials=trials, rng=rng),
         ]
 
     def _on_account(self, account: Account) -> Attack:
@@ -280,11 +253,6 @@ class _Attacker:
             claim=self.claim,
         )
 
-    def _sampling(self, share: float) -> Claim:
-        """What the sampling of real rows may show, by its share of the budget."""
-        cap = min(share * self.claim.epsilon, -math.log1p(-share * self.claim.delta))
-        return Claim(epsilon=cap, delta=-math.expm1(-cap))
-
 
 def _alone(hist: PairHistogram) -> Counted:
     """A histogram as an engine would hand it over."""
@@ -301,10 +269,3 @@ def _with_planted(urls: Urls, pairs: int) -> Urls:
         return [*urls(own), *["planted.example"] * (len(asked) - len(own))]
 
     return known
-
-
-def _clicks(output: Output, pairs: int) -> Ints:
-    """Released clicks of every pair."""
-    clicks = np.zeros(pairs, dtype=np.int64)
-    np.add.at(clicks, output.pair, output.count)
-    return clicks

@@ -14,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.auditor.bounds import ALPHA, Attack, Claim, Found, shown_at_least, told_apart
+from slogan.auditor import ALPHA, Attack, Claim, Found, joined, told_apart
 from slogan.budget import exact
 from slogan.errors import NothingLeftError
 from slogan.histogram import PairHistogram, Remainder
@@ -41,29 +41,27 @@ _CERTAIN = Found(epsilon=float("inf"), delta=1.0)
 def on_sampling(
     hist: PairHistogram, plans: Plans, claim: Claim, *, trials: int, rng: Randomness, steps: Steps
 ) -> list[Attack]:
-    """Whether somebody is shown more often than δ allows, given the counts.
+    """Whether somebody is shown more often than δ allows, given the counts of the whole log.
 
-    Args:
-        hist: The whole log.
-        plans: How counts are planned.
-        claim: Given the counts.
-        trials: Outputs that are drawn.
-        rng: Where the draws come from.
-        steps: Shows how far it is.
+    In so many outputs. The first half of them chooses whom to look at, the second half judges.
     """
-    crowded = _joined(hist)
+    crowded, half = _joined(hist), trials // 2
     with steps.step("plan"):
         shared = _shared(crowded)
         planned = plans(shared.hist)
     users = shared.users[planned.left.users]
+    shown = np.zeros((2, crowded.users), dtype=np.int64)  # in each half, by user
     with steps.step("draw"):
-        shown = _times_shown(planned, users, crowded.users, trials, rng, steps)
-    found = [
-        _exposure(name, shown[:, user], trials, claim)
-        for name, user in zip(_NAMES, _canaries(hist), strict=True)
+        for n in range(trials):
+            drawn = sample_users(planned.constraints.hist, planned.plan, rng)
+            shown[int(n >= half), users[np.unique(drawn.user)]] += 1
+            if n % 100 == 0:
+                steps.note(f"{n:,} of {trials:,} outputs")
+    watched = [*_canaries(hist), ("whoever is shown most", int(shown[0].argmax()))]
+    return [
+        Attack.by_hits("who is shown", name, int(shown[1, user]), trials - half, claim)
+        for name, user in watched
     ]
-    most = shown[:, int(shown[0].argmax())]
-    return [*found, _exposure("whoever is shown most", most, trials, claim)]
 
 
 def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
@@ -81,7 +79,7 @@ def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
         return [_counts("not compared: the clock decides", 0, _NOTHING)]
     return [
         _counts(name, 1, _CERTAIN if (clicks(crowded.without_user(k)) != known).any() else _NOTHING)
-        for name, k in zip(_NAMES, _canaries(hist), strict=True)
+        for name, k in _canaries(hist)
     ]
 
 
@@ -99,13 +97,11 @@ def on_noisy_counts(
         return best
 
     crowded = _joined(hist)
-    known, aim = optimum(crowded), Claim(epsilon=float(exact(mode.epsilon)), delta=0.0)
-    found: list[Attack] = []
-    for name, user in zip(_NAMES, _canaries(hist), strict=True):
+    known, attacks = optimum(crowded), list[Attack]()
+    for name, user in _canaries(hist):
         rest = optimum(crowded.without_user(user))
-        told = _replayed(known, rest, mode, aim, trials, rng)
-        found.append(_counts(name, trials, told))
-    return found
+        attacks.append(_counts(name, trials, _replayed(known, rest, mode, trials, rng)))
+    return attacks
 
 
 def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
@@ -125,28 +121,21 @@ def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
 
 def _joined(hist: PairHistogram) -> PairHistogram:
     """The log and three canaries, whose numbers come last."""
-    held = np.bincount(hist.user, minlength=hist.users)
-    most_held, busiest = int(hist.holders.argmax()), hist.user == int(held.argmax())
+    most_held = int(hist.holders.argmax())
+    busiest = hist.user == int(np.bincount(hist.user, minlength=hist.users).argmax())
     own = hist.pairs + np.arange(_OWN_PAIRS)
     new = (
         (own, np.ones(_OWN_PAIRS, dtype=np.int64)),
         (np.array([most_held]), hist.pair_total[[most_held]]),
         (hist.pair[busiest], hist.count[busiest]),
     )
-    user = [np.full(len(pair), hist.users + n) for n, (pair, _) in enumerate(new)]
-    queries = hist.query.max(initial=-1) + 1 + np.arange(_OWN_PAIRS)
-    return PairHistogram.of_rows(
-        user=np.concatenate([hist.user, *user]),
-        pair=np.concatenate([hist.pair, *(pair for pair, _ in new)]),
-        count=np.concatenate([hist.count, *(count for _, count in new)]),
-        users=hist.users + len(new),
-        query=np.concatenate([hist.query, queries]),
-    )
+    rows = [(np.full(len(pair), hist.users + n), pair, held) for n, (pair, held) in enumerate(new)]
+    return joined(hist, rows, users=len(new), pairs=_OWN_PAIRS)
 
 
-def _canaries(hist: PairHistogram) -> range:
-    """The numbers of the canaries that join a log."""
-    return range(hist.users, hist.users + len(_NAMES))
+def _canaries(hist: PairHistogram) -> list[tuple[str, int]]:
+    """The names and numbers of the canaries that join a log."""
+    return [(name, hist.users + n) for n, name in enumerate(_NAMES)]
 
 
 def _shared(hist: PairHistogram) -> Remainder:
@@ -154,38 +143,8 @@ def _shared(hist: PairHistogram) -> Remainder:
     return hist.without_users(np.zeros(0, dtype=np.int64))
 
 
-def _times_shown(
-    planned: Planned, numbers: Ints, users: int, trials: int, rng: Randomness, steps: Steps
-) -> Ints:
-    """In how many outputs each user is shown: of the first half, and of the second."""
-    shown = np.zeros((2, users), dtype=np.int64)
-    for n in range(trials):
-        drawn = sample_users(planned.constraints.hist, planned.plan, rng)
-        shown[int(n >= trials // 2), numbers[np.unique(drawn.user)]] += 1
-        if n % 100 == 0:
-            steps.note(f"{n:,} of {trials:,} outputs")
-    return shown
-
-
-def _exposure(canary: str, shown: Ints, trials: int, claim: Claim) -> Attack:
-    """By the second half of the outputs; the first has chosen whom to look at."""
-    judged = trials - trials // 2
-    return Attack(
-        target="who is shown",
-        canary=canary,
-        trials=judged,
-        found=shown_at_least(int(shown[1]), judged, ALPHA),
-        claim=claim,
-    )
-
-
 def _replayed(
-    with_user: Floats,
-    without: Floats,
-    mode: LaplaceCounts,
-    aim: Claim,
-    trials: int,
-    rng: Randomness,
+    with_user: Floats, without: Floats, mode: LaplaceCounts, trials: int, rng: Randomness
 ) -> Found:
     """By how much likelier noisy counts are with one optimum than with the other."""
     changed, scale = np.flatnonzero(with_user != without), float(mode.scale)
@@ -195,7 +154,8 @@ def _replayed(
         noisy = noisy.reshape(trials, len(changed))
         one, other = (_likelihood(noisy, x[changed], scale) for x in (with_user, without))
         scores.append(np.rint(_FINE * (one - other).sum(axis=1)).astype(np.int64))
-    return told_apart(scores[0], scores[1], aim, ALPHA)
+    claim = Claim(epsilon=float(exact(mode.epsilon)), delta=0.0)
+    return told_apart(scores[0], scores[1], claim, ALPHA)
 
 
 def _likelihood(noisy: Ints, x: Floats, scale: float) -> Floats:

@@ -16,7 +16,7 @@ from slogan.errors import OptionError, VerificationError
 from slogan.modes import Counts, SyntheticUsers
 
 if TYPE_CHECKING:
-    from slogan.auditor.bounds import Attack, Findings
+    from slogan.auditor import Attack, Findings
 
 
 def audit(

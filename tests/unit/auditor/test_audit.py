@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.unit.auditor.attacked import CONDITIONAL, END_TO_END, MODES, attacked, caught
 
 import slogan
-from slogan.auditor import bounds
-from slogan.auditor.bounds import MOST_ATTACKS, Claim, shown_at_least, told_apart
-from slogan.auditor.canaries import planted
+from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, shown_at_least, told_apart
+from slogan.auditor.on_private import planted
 from slogan.histogram import PairHistogram
 from slogan.planning.planner import Planner
 
@@ -112,18 +111,16 @@ def test_exact_counts_are_shown_to_tell_users_apart(log):
 
 @given(hits=st.integers(0, 400), trials=st.integers(400, 500))
 def test_bounds_enclose_the_rate(hits, trials):
-    low, high = (
-        float(bound(np.array(hits), trials, 0.01)) for bound in (bounds.at_least, bounds.at_most)
-    )
+    low, high = (float(bound(np.array(hits), trials, 0.01)) for bound in (at_least, at_most))
 
     assert 0 <= low <= hits / trials <= high <= 1
 
 
 def test_bounds_are_those_of_clopper_and_pearson():
     """At the lower bound, that many hits or more have probability alpha exactly."""
-    low = float(bounds.at_least(np.array(3), 10, 0.05))
+    low = float(at_least(np.array(3), 10, 0.05))
     tail = sum(math.comb(10, k) * low**k * (1 - low) ** (10 - k) for k in range(3, 11))
-    high = float(bounds.at_most(np.array(3), 10, 0.05))
+    high = float(at_most(np.array(3), 10, 0.05))
     head = sum(math.comb(10, k) * high**k * (1 - high) ** (10 - k) for k in range(4))
 
     assert math.isclose(tail, 0.05, rel_tol=1e-9)
@@ -191,8 +188,8 @@ def test_canaries_share_nothing_with_the_log():
 
     assert garden.hist.holders[0] == 2
     assert (garden.hist.user[: len(TWO_USERS.user)] == TWO_USERS.user).all()
-    for loner in garden.loners:
-        assert (garden.hist.holders[loner.pairs] == 1).all()
+    for pairs in garden.loners:
+        assert (garden.hist.holders[pairs] == 1).all()
     for joiner in garden.joiners:
         assert (garden.hist.holders[joiner.with_user] == joiner.holders + 1).all()
         assert (garden.hist.holders[joiner.without] == joiner.holders).all()

@@ -9,8 +9,7 @@ import pytest
 from tests.unit.auditor.attacked import END_TO_END, attacked, caught
 
 import slogan
-from slogan.auditor import on_release as lab
-from slogan.auditor import on_sampling
+from slogan.auditor import on_private, on_sampling
 from slogan.dp import accounting, association, private_rows, selection, statistics, sums
 from slogan.dp.private_rows import FULL, weighted_clicks
 from slogan.dp.selection import pooled, weighted_gaussian
@@ -157,7 +156,7 @@ def test_rows_drawn_without_a_cap_are_caught(log):
         assert "drawn rows" in caught(attacked(log, "private"))
 
 
-@pytest.mark.parametrize("where", [sanitize_private, lab])
+@pytest.mark.parametrize("where", [sanitize_private, on_private])
 def test_a_cap_three_times_as_high_is_caught(log, where):
     real = where.capped_sample
 
