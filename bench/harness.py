@@ -20,11 +20,12 @@ from bench.peers.own import save_program
 from bench.referee import judged, provable
 from bench.store import Record
 from slogan.planning.program import Program, gap
-from slogan.reproduction.peers import ANSWERS, process
+from slogan.reproduction.peers import ANSWERS
+from slogan.reproduction.solvers import PEERS, problem_of, run
 
 _SOURCE = Path(slogan.__file__).parents[1]
 _SOLVERS = "slogan.planning.solvers"
-_FOREIGN = {peer.name: peer.library for peer in process.PEERS}
+_FOREIGN = {peer.name: peer.library for peer in PEERS}
 _LIBRARY = _FOREIGN | {"highs": "highspy"}
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
 _PATH = os.pathsep.join([str(Path(__file__).parents[1]), str(_SOURCE)])
@@ -124,11 +125,11 @@ def _answers(
     """What the peer's process wrote, by variant, and why it failed if it did."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        process.problem_of(question.program).save(folder)
+        problem_of(question.program).save(folder)
         save_program(question.program, folder)
         module = "slogan.reproduction.peers" if peer in _FOREIGN else "bench.peers"
         # A peer may need time to read and to stop: twice that of its two variants, and a minute.
-        failure = process.run(
+        failure = run(
             [module, peer, variant, str(seconds), name],
             patience=4 * seconds + 60,
             environment=_THREADS | {"PYTHONPATH": _PATH},

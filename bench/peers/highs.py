@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bench.peers.unary import unary
-from slogan.reproduction.peers import Array, Proposal
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction.peers import Array, Problem, Proposal
 
 VARIANTS = ("plain", "unary")
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.reproduction.peers import UnsupportedError
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction.peers import Problem, UnsupportedError
 
 
 def unary(problem: Problem) -> tuple[Problem, sp.csr_array]:

@@ -76,13 +76,13 @@ import numpy, slogan, sys
 from slogan.histogram import PairHistogram
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives.diversity import Diversity
-from slogan.reproduction.peers import process
+from slogan.reproduction import solvers
 
 one = numpy.ones(12, dtype=int)
 hist = PairHistogram(user=numpy.arange(12), pair=0 * one, count=one, users=12, pairs=1, query=[0])
 budget = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 program = Diversity().program(privacy_constraints(hist, budget))
-print(slogan.__file__, process.ask(process.PEERS[-1], program, 2.0).x)
+print(slogan.__file__, solvers.ask(solvers.PEERS[-1], program, 2.0).x)
 """
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     done = subprocess.run(

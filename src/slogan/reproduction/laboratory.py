@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from slogan.budget import PrivacyBudget
 from slogan.histogram import LogSize, PairHistogram
 from slogan.planning import solvers
 from slogan.planning.budget_sweep import Sweep, SweepPoint, climb
@@ -24,11 +23,12 @@ from slogan.planning.objectives import Objective, PackingObjective
 from slogan.planning.objectives.diversity import Diversity
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
-from slogan.planning.program import Program, Status
+from slogan.planning.program import Status
 from slogan.planning.solvers import Effort
 from slogan.progress import Progress
 from slogan.reproduction import published
 from slogan.reproduction.pages import Page
+from slogan.reproduction.published import Key
 
 Record = dict[str, Any]
 """A JSON object of the store; each experiment reads it into a type of its own."""
@@ -36,17 +36,26 @@ Record = dict[str, Any]
 _GAP = 1e-4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A table or figure of the paper."""
 
-    name: str
-    """Such as "table4"."""
     section: str
     """The subsection of the paper."""
     title: str
+    """Such as "Table 4: maximum output size λ"."""
     page: Callable[[Laboratory], Page]
     """Computes the results that are not stored yet and compares them with the paper."""
+
+    @property
+    def label(self) -> str:
+        """Such as "Table 4"."""
+        return self.title.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """Such as "table4"."""
+        return self.label.replace(" ", "").lower()
 
 
 @dataclass
@@ -67,20 +76,31 @@ class Store:
         """The result of that name: from memory, from its file, or computed and stored."""
         if name in self._known:
             return self._known[name]
-        digest = _digest([self.base, name, parameters])
+        content = json.dumps([self.base, name, parameters], sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         file = self.folder / f"{name}.json"
         record = {} if self.force else _read(file)
-        if record.get("digest") != digest:
+        if record.get("digest") == digest:
+            self.reused.append(name)
+        else:
             begin = time.perf_counter()
             result = json.loads(json.dumps(compute()))  # as a later run will read it
             seconds = round(time.perf_counter() - begin, 1)
             about: Record = {"digest": digest, "parameters": parameters, "seconds": seconds}
             record = {**about, "found": result}
             self.computed.append(name)
-            _write(file, record)
-        else:
-            self.reused.append(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            fresh = file.with_suffix(".json.new")
+            fresh.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            fresh.replace(file)
         return self._known.setdefault(name, record["found"])
+
+
+def _read(file: Path) -> Record:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,24 +139,18 @@ class Laboratory:
         """D-UMP over the paper's grid."""
         return self._climbed("diversity", Diversity())
 
+    def constraints(self, key: Key = published.FIXED) -> PrivacyConstraints:
+        """The rows under one budget; by default that of Tables 5 and 6 and of Figure 6."""
+        return privacy_constraints(self.hist, published.BUDGETS[key])
+
     @property
-    def fixed(self) -> PrivacyConstraints:
-        """The rows under the budget of Tables 5 and 6 and of Figure 6."""
-        return self.constraints(*published.FIXED)
-
-    def constraints(self, exp_epsilon: str, delta: str) -> PrivacyConstraints:
-        """The rows under one budget."""
-        budget = PrivacyBudget(exp_epsilon=exp_epsilon, delta=delta)
-        return privacy_constraints(self.hist, budget)
-
-    def program(self, objective: PackingObjective, exp_epsilon: str, delta: str) -> Program:
-        """A problem that does not depend on λ, so not F-UMP, under one budget."""
-        return objective.program(self.constraints(exp_epsilon, delta))
+    def largest_size(self) -> SweepPoint:
+        """λ under the same budget."""
+        return self.largest[published.BUDGETS[published.FIXED].allowance]
 
     def scaled(self, size: int) -> int:
         """The published |O| in proportion to the λ of this log."""
-        largest = self.largest[self.fixed.allowance].plan.size
-        return round(largest * size / published.LARGEST)
+        return round(self.largest_size.plan.size * size / published.LARGEST)
 
     def effort(self, seconds: float) -> Effort:
         """The same gap everywhere."""
@@ -150,7 +164,7 @@ class Laboratory:
             note, sizes = self.noted(solver), dict[str, int]()
             for n, (allowance, key) in enumerate(keys.items()):
                 note(n, len(keys))
-                program = self.program(objective, *key)
+                program = objective.program(self.constraints(key))
                 x = solvers.load(solver)(program, self.effort(max(10.0, self.seconds.size))).x
                 sizes[str(allowance)] = plan(x, program.constraints).size
             return sizes
@@ -171,34 +185,32 @@ class Laboratory:
             return {str(allowance): step_record(step) for allowance, step in steps.items()}
 
         steps = self.store.remember(name, {"seconds": self.seconds.size}, compute)
-        return {b.allowance: read_step(steps[str(b.allowance)], self.hist.pairs) for b in budgets}
+        return {b.allowance: self._read(steps[str(b.allowance)]) for b in budgets}
+
+    def _read(self, step: Record) -> SweepPoint:
+        plan, status = read_plan(step["plan"], self.hist.pairs), Status(step["status"])
+        return SweepPoint(**step | Record(plan=plan, status=status))
 
 
 def step_record(step: SweepPoint) -> Record:
     """A step as JSON; its plan as `pair:clicks`, which says nothing about texts."""
-    shown = np.flatnonzero(step.plan.counts)
+    counts = step.plan.counts
     return {
         "value": step.value,
         "bound": step.bound,
         "status": str(step.status),
         "carried": step.carried,
-        "plan": " ".join(f"{pair}:{step.plan.counts[pair]}" for pair in shown),
+        "plan": " ".join(f"{pair}:{counts[pair]}" for pair in np.flatnonzero(counts)),
     }
 
 
-def read_step(record: Record, pairs: int) -> SweepPoint:
-    """A step as `step_record` wrote it."""
+def read_plan(words: str, pairs: int) -> Plan:
+    """The plan of a step as `step_record` wrote it."""
     counts = np.zeros(pairs, dtype=np.int64)
-    for word in str(record["plan"]).split():
+    for word in words.split():
         pair, clicks = word.split(":")
         counts[int(pair)] = int(clicks)
-    return SweepPoint(
-        plan=Plan(counts),
-        value=float(record["value"]),
-        bound=float(record["bound"]),
-        status=Status(record["status"]),
-        carried=bool(record["carried"]),
-    )
+    return Plan(counts)
 
 
 def digest_of(hist: PairHistogram, sizes: tuple[LogSize, LogSize]) -> str:
@@ -207,21 +219,3 @@ def digest_of(hist: PairHistogram, sizes: tuple[LogSize, LogSize]) -> str:
     for array in (hist.user, hist.pair, hist.count, hist.query):
         content.update(np.ascontiguousarray(array).tobytes())
     return content.hexdigest()
-
-
-def _read(file: Path) -> Record:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def _write(file: Path, record: Record) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_suffix(".json.new")
-    fresh.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(file)
-
-
-def _digest(content: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -5,9 +5,11 @@ A verdict says whether a published value can be reached on any log, or holds on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+import numpy as np
 
 from slogan.report.svg import Chart
 
@@ -33,7 +35,7 @@ class Kind(StrEnum):
     """Published numbers exclude each other, whatever the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A kind, and one plain sentence that says why."""
 
@@ -41,24 +43,8 @@ class Verdict:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Rows of words under headings."""
-
-    caption: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prose:
-    """Sentences, one a line."""
-
-    heading: str = ""
-    sentences: Sequence[str] = ()
-
-
-Block = Table | Prose | Chart
+Block = str | Chart
+"""Markdown, or a picture that goes beside the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,57 +62,48 @@ class Page:
 
 def markdown(page: Page, *, title: str, banner: str) -> str:
     """The page as a file."""
-    parts = [f"# {title}", banner, "## Verdict", _verdicts(page.verdicts)]
-    parts += [_block(block) for block in page.blocks]
-    return "\n\n".join(parts) + "\n"
+    verdicts = [f"- **{verdict.kind}**: {_escaped(verdict.why)}" for verdict in page.verdicts]
+    blocks = [block if isinstance(block, str) else _picture(block) for block in page.blocks]
+    return "\n\n".join([f"# {title}", banner, "## Verdict", "\n".join(verdicts), *blocks]) + "\n"
 
 
-def _verdicts(verdicts: Sequence[Verdict]) -> str:
-    return "\n".join(f"- **{verdict.kind}**: {_escaped(verdict.why)}" for verdict in verdicts)
+def _picture(chart: Chart) -> str:
+    return f"![{_escaped(f'{chart.title}: {chart.summary}')}]({chart.name}.svg)"
 
 
-def _block(block: Block) -> str:
-    if isinstance(block, Table):
-        return f"{_escaped(block.caption)}\n\n{table(block.headings, block.rows)}"
-    if isinstance(block, Prose):
-        heading = [f"## {block.heading}"] if block.heading else []
-        lines = ["\n".join(_escaped(s) for s in block.sentences)] if block.sentences else []
-        return "\n\n".join(heading + lines)
-    return f"![{_escaped(f'{block.title}: {block.summary}')}]({block.name}.svg)"
+def prose(heading: str, *sentences: str) -> str:
+    """Sentences under a heading, one a line."""
+    return f"## {heading}\n\n" + _escaped("\n".join(sentences))
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is words, the others are numbers."""
-    lines = [_line(headings), "|---|" + "---:|" * (len(headings) - 1)]
-    return "\n".join([*lines, *(_line(row) for row in rows)])
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
+    """A table; the first column is words, the others are numbers."""
+    first, *others = (f"| {' | '.join(map(_escaped, cells))} |" for cells in (headings, *rows))
+    lines = [first, "|---|" + "---:|" * (len(headings) - 1), *others]
+    return (f"{_escaped(caption)}\n\n" if caption else "") + "\n".join(lines)
 
 
 def grid(
     caption: str,
     corner: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    cell: Callable[[int, int], str],
-) -> Table:
-    """A table with a cell for every row and column."""
-    return Table(
-        caption=caption,
-        headings=[corner, *columns],
-        rows=[[row, *(cell(n, k) for k in range(len(columns)))] for n, row in enumerate(rows)],
-    )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    cells: Mapping[tuple[str, str], str] | Mapping[tuple[str, int], str],
+    columns: Iterable[str] | None = None,
+) -> str:
+    """A table of cells by row and column; the headings of columns are their keys if not given."""
+    rows = {row: [row] for row, _ in cells}
+    for (row, _), words in cells.items():
+        rows[row].append(words)
+    headings = dict.fromkeys(str(column) for _, column in cells) if columns is None else columns
+    return table([corner, *headings], rows.values(), caption=caption)
 
 
 def _escaped(words: str) -> str:
     return words.replace("|", "\\|")
 
 
-def share(value: float | None) -> str:
-    """A share or a distance with four digits; a dash where there is none."""
-    return "–" if value is None else f"{value:.4f}"
+def share(value: float | None, *, digits: int = 4) -> str:
+    """A share or a distance; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def against_bound(cells: Iterable[tuple[float, float]], *, what: str, why: str) -> Verdict:
@@ -140,15 +117,12 @@ def against_bound(cells: Iterable[tuple[float, float]], *, what: str, why: str) 
     pairs = list(cells)
     over = [published / bound for published, bound in pairs if published > bound]
     if not over:
-        return Verdict(
-            kind=Kind.POSSIBLE,
-            why=f"No proof here excludes the {what}: all {len(pairs)} are within the bound.",
-        )
+        within = f"all {len(pairs)} are within the bound"
+        return Verdict(Kind.POSSIBLE, f"No proof here excludes the {what}: {within}.")
     factors = " to ".join(dict.fromkeys([_factor(min(over)), _factor(max(over))]))
     many = f"{len(over)} of {len(pairs)} {what} exceed" if len(pairs) > 1 else f"The {what} exceeds"
-    return Verdict(
-        kind=Kind.UNREACHABLE, why=f"{many} the bound, by a factor of {factors}, because {why}."
-    )
+    reason = f"{many} the bound, by a factor of {factors}, because {why}."
+    return Verdict(Kind.UNREACHABLE, reason)
 
 
 def _factor(factor: float) -> str:
@@ -157,7 +131,7 @@ def _factor(factor: float) -> str:
 
 def observed(*, holds: bool, what: str, seen: str) -> Verdict:
     """A sentence of the paper held against this log."""
-    return Verdict(kind=Kind.HOLDS if holds else Kind.FAILS, why=f"{what}: {seen}.")
+    return Verdict(Kind.HOLDS if holds else Kind.FAILS, f"{what}: {seen}.")
 
 
 def optima_over_fewer_pairs(rows: Sequence[Sequence[float]], *, what: str) -> Verdict:
@@ -166,22 +140,13 @@ def optima_over_fewer_pairs(rows: Sequence[Sequence[float]], *, what: str) -> Ve
     For every x the sum of distances over more pairs is at least that over fewer of them, so the
     smallest sum is so too. Rows come with rising minimum support: fewer and fewer pairs.
     """
-    steps = [
-        (column, row)
-        for row in range(len(rows) - 1)
-        for column in range(len(rows[row]))
-        if rows[row][column] < rows[row + 1][column]
-    ]
-    columns = len({column for column, _ in steps})
-    every = sum(len(row) for row in rows[:-1])
-    if not steps:
-        return Verdict(
-            kind=Kind.POSSIBLE,
-            why=f"{what} never rise with the minimum support, as optima must not.",
-        )
+    rises = np.diff(np.array(rows), axis=0) > 0
+    if not rises.any():
+        never = "never rise with the minimum support, as optima must not"
+        return Verdict(Kind.POSSIBLE, f"{what} {never}.")
     return Verdict(
-        kind=Kind.CONTRADICTORY,
-        why=f"{what} rise with the minimum support in {len(steps)} of {every} steps, in {columns} "
-        f"of {len(rows[0])} columns, but the smallest sum over fewer pairs cannot be larger: "
-        "these are not all optima of one problem.",
+        Kind.CONTRADICTORY,
+        f"{what} rise with the minimum support in {rises.sum()} of {rises.size} steps, in "
+        f"{rises.any(axis=0).sum()} of {rises.shape[1]} columns, but the smallest sum over fewer "
+        "pairs cannot be larger: these are not all optima of one problem.",
     )

@@ -5,11 +5,15 @@ Figures 3, 4 and 5 are drawn without numbers; of them only what the text says is
 
 from __future__ import annotations
 
+from itertools import chain
+
 from slogan.budget import PrivacyBudget
 from slogan.workflows.frontier import DELTAS, EXP_EPSILONS
 
+Key = tuple[str, str]
+"""A budget of the paper: e^ε and δ."""
 BUDGETS = {(e, d): PrivacyBudget(exp_epsilon=e, delta=d) for e in EXP_EPSILONS for d in DELTAS}
-"""The grid of Table 4 and of Figures 3 and 4, by e^ε and δ."""
+"""The grid of Table 4 and of Figures 3 and 4; every other budget is one of it."""
 
 CLICKS, USERS, PAIRS = 53_067, 1_980, 6_043
 """The preprocessed log: |D|, constraints and variables."""
@@ -37,9 +41,11 @@ TABLE_4 = (
     (3759, 4007, 4891, 8874, 10445, 13088, 13901),
 )
 """λ: a row for each of EXP_EPSILONS, a column for each of DELTAS."""
+LARGEST_SIZES = dict(zip(BUDGETS, chain.from_iterable(TABLE_4), strict=True))
+"""The same by budget."""
 
-SUPPORTS = ("1/1000", "1/750", "1/500", "1/250", "1/100")
-SIZES = (3000, 4000, 5000, 6000, 7000, 8000)
+SUPPORTS: tuple[str, ...] = ("1/1000", "1/750", "1/500", "1/250", "1/100")
+SIZES: tuple[int, ...] = (3000, 4000, 5000, 6000, 7000, 8000)
 TABLE_5 = (
     (0.8873, 0.8189, 0.874, 0.8661, 0.8583, 0.8346),
     (0.8095, 0.8762, 0.8571, 0.8476, 0.8952, 0.8667),
@@ -59,8 +65,7 @@ TABLE_6 = (
 
 FIGURE_3_SIZE, FIGURE_3_SUPPORT = 3000, "1/500"
 
-TABLE_7_DELTAS = ("1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")
-TABLE_7_EXP_EPSILONS = ("1.01", "1.1", "1.4", "1.7", "2", "2.3")
+TABLE_7A_KEYS = {d: ("2", d) for d in ("1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")}
 TABLE_7A = {
     "SPE (heuristic)": (12.8, 18.1, 26.0, 28.1, 29.5, 30.6),
     "Matlab bintprog": (9.6, 15.2, 23.8, 26.8, 28.9, 29.5),
@@ -68,7 +73,8 @@ TABLE_7A = {
     "NEOS scip": (9.5, 15.2, 23.7, 26.8, 29.5, 29.5),
     "NEOS feaspump": (9.6, 15.2, 25.8, 29.5, 30.3, 30.3),
 }
-"""Retained pairs in percent at e^ε = 2, a column for each of TABLE_7_DELTAS."""
+"""Retained pairs in percent at e^ε = 2, a column for each of TABLE_7A_KEYS."""
+TABLE_7B_KEYS = {e: (e, "0.1") for e in ("1.01", "1.1", "1.4", "1.7", "2", "2.3")}
 TABLE_7B = {
     "SPE (heuristic)": (17.7, 25.7, 26.0, 26.0, 26.0, 26.0),
     "Matlab bintprog": (14.6, 22.5, 23.8, 23.8, 23.8, 23.8),
@@ -76,7 +82,13 @@ TABLE_7B = {
     "NEOS scip": (14.6, 21.4, 23.1, 23.1, 23.1, 23.1),
     "NEOS feaspump": (15.5, 25.8, 25.8, 25.8, 25.8, 25.8),
 }
-"""The same at δ = 0.1, a column for each of TABLE_7_EXP_EPSILONS."""
+"""The same at δ = 0.1, a column for each of TABLE_7B_KEYS."""
+
+TABLE_7 = (
+    ("(a) e^ε = 2", "δ", TABLE_7A_KEYS, TABLE_7A),
+    ("(b) δ = 0.1", "e^ε", TABLE_7B_KEYS, TABLE_7B),
+)
+"""Its parts: the parameter that is fixed, the other one, the columns, and the rows."""
 
 FIGURE_4_HIGHEST = 30.0
 """Percent of pairs retained at most, says the text."""
@@ -87,30 +99,16 @@ FIGURE_6 = {4000: 0.75, 6000: 0.90}
 FIGURE_6_SUPPORT, FIGURE_6_OUTPUTS = "1/500", 10
 
 
-def most_clicks(exp_epsilon: str, delta: str) -> float:
+def most_clicks(key: Key) -> float:
     """m·b, which no output of the published log exceeds."""
-    return USERS * PrivacyBudget(exp_epsilon=exp_epsilon, delta=delta).per_user
+    return USERS * BUDGETS[key].per_user
 
 
-def grid() -> list[tuple[str, str, int]]:
-    """Table 4 cell by cell: e^ε, δ, λ."""
+def table_7() -> list[tuple[str, Key, float]]:
+    """Table 7 cell by cell: solver, budget, percent."""
     return [
-        (power, delta, TABLE_4[row][column])
-        for row, power in enumerate(EXP_EPSILONS)
-        for column, delta in enumerate(DELTAS)
+        (solver, key, percent)
+        for _, _, keys, rows in TABLE_7
+        for solver, row in rows.items()
+        for key, percent in zip(keys.values(), row, strict=True)
     ]
-
-
-def table_7() -> list[tuple[str, str, str, float]]:
-    """Table 7 cell by cell: solver, e^ε, δ, percent."""
-    above = [
-        (solver, "2", delta, percent)
-        for solver, row in TABLE_7A.items()
-        for delta, percent in zip(TABLE_7_DELTAS, row, strict=True)
-    ]
-    below = [
-        (solver, power, "0.1", percent)
-        for solver, row in TABLE_7B.items()
-        for power, percent in zip(TABLE_7_EXP_EPSILONS, row, strict=True)
-    ]
-    return above + below

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -132,22 +133,15 @@ def reproduce(
         counted.require_shared_pairs()
         folder.mkdir(mode=0o755 if log is None else 0o700, parents=True, exist_ok=True)
         store = Store(folder / "data", digest_of(counted.hist, sizes), force=force)
+        seconds, banner = QUICK if quick else FULL, MADE_UP if log is None else REAL
         lab = Laboratory(
-            hist=counted.hist,
-            sizes=sizes,
-            seconds=QUICK if quick else FULL,
-            store=store,
-            progress=on_progress,
+            hist=counted.hist, sizes=sizes, seconds=seconds, store=store, progress=on_progress
         )
         written: list[Written] = []
         for n, experiment in enumerate(selected):
-            lab.progress = _within(
-                on_progress, n, len(selected), experiment.title.partition(":")[0]
-            )
+            lab.progress = _within(on_progress, n, len(selected), experiment.label)
             lab.progress("", share=0.0)
-            page = experiment.page(lab)
-            file = _save(folder, experiment, page, banner=MADE_UP if log is None else REAL)
-            written.append(Written(experiment=experiment, file=file, page=page))
+            written.append(_write(experiment, lab, folder, banner))
         done = Reproduction(
             output=folder,
             made_up=log is None,
@@ -183,12 +177,9 @@ def _counted(
             log = place / "log.parquet"
             generate(log, users=USERS, seed=SEED)
         settings = engines.resolve(engine, log)
-        source, host = settings.describe(log), settings.start()
-        try:
-            counted = host.count(source)
-            return counted, host.sizes()
-        finally:
-            host.close()
+        source = settings.describe(log)
+        with closing(settings.start()) as host:
+            return host.count(source), host.sizes()
 
 
 def _within(progress: Progress, n: int, of: int, title: str) -> Progress:
@@ -200,13 +191,13 @@ def _within(progress: Progress, n: int, of: int, title: str) -> Progress:
     return show
 
 
-def _save(folder: Path, experiment: Experiment, page: Page, *, banner: str) -> str:
+def _write(experiment: Experiment, lab: Laboratory, folder: Path, banner: str) -> Written:
+    page, file = experiment.page(lab), f"{experiment.label.replace(' ', '-').lower()}.md"
     for chart in page.charts:
         (folder / f"{chart.name}.svg").write_text(picture(chart), encoding="utf-8")
-    file = f"{experiment.name[:-1]}-{experiment.name[-1]}.md"
     text = markdown(page, title=experiment.title, banner=banner)
     (folder / file).write_text(text, encoding="utf-8")
-    return file
+    return Written(experiment=experiment, file=file, page=page)
 
 
 def _index(done: Reproduction) -> str:

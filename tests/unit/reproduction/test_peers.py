@@ -13,10 +13,10 @@ from slogan.errors import SolverError
 from slogan.planning import objectives
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.plan import plan
-from slogan.reproduction.peers import process
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction import solvers
+from slogan.reproduction.peers import Problem
 
-PUMP = next(peer for peer in process.PEERS if peer.name == "pump")
+PUMP = next(peer for peer in solvers.PEERS if peer.name == "pump")
 
 
 def small_program(objective="diversity"):
@@ -32,7 +32,7 @@ def test_a_problem_comes_back_as_it_was(tmp_path_factory, hist, budget):
     folder = tmp_path_factory.mktemp("problem")
     constraints = privacy_constraints(hist, budget)
     for name in ("output_size", "diversity", "query_diversity"):
-        problem = process.problem_of(objectives.load(name)().program(constraints))
+        problem = solvers.problem_of(objectives.load(name)().program(constraints))
         problem.save(folder)
         again = Problem.load(folder)
 
@@ -43,7 +43,7 @@ def test_a_problem_comes_back_as_it_was(tmp_path_factory, hist, budget):
 
 
 def test_a_peer_without_its_library_says_how_to_get_it():
-    absent = process.Peer(name="scip", variant="default", library="no_such_library")
+    absent = solvers.Peer(name="scip", variant="default", library="no_such_library")
 
     assert "pip install 'slogan[bench]'" in absent.missing
     assert PUMP.missing is None
@@ -53,7 +53,7 @@ def test_a_peer_answers_from_its_own_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "numpy.py").write_text("raise ImportError('a file of the working folder')")
     program = small_program()
-    proposal = process.ask(PUMP, program, 2.0)
+    proposal = solvers.ask(PUMP, program, 2.0)
 
     assert plan(np.floor(proposal.x + 1e-6), program.constraints).pairs >= 1
     assert proposal.seconds >= 0
@@ -63,11 +63,11 @@ def test_a_peer_that_fails_is_an_error_with_its_last_word(monkeypatch):
     monkeypatch.setattr(Problem, "save", lambda problem, folder: None)
 
     with pytest.raises(SolverError, match=r"pump failed: FileNotFoundError: .*problem\.npz"):
-        process.ask(PUMP, small_program(), 1.0)
+        solvers.ask(PUMP, small_program(), 1.0)
 
 
 def test_a_peer_that_never_ends_is_not_waited_for():
-    assert process.run(["timeit", "-n1", "-r1", "while 1: pass"], patience=0.5) == (
+    assert solvers.run(["timeit", "-n1", "-r1", "while 1: pass"], patience=0.5) == (
         "no end after 0.5 s"
     )
 
@@ -81,7 +81,7 @@ def test_a_problem_that_a_peer_cannot_solve_is_an_error():
     program = objective.program(constraints, largest, 4.0)
 
     with pytest.raises(SolverError, match="pump: an equation on the size"):
-        process.ask(PUMP, program, 1.0)
+        solvers.ask(PUMP, program, 1.0)
 
 
 def test_a_peer_loads_no_solver_but_its_own():
@@ -91,13 +91,9 @@ def test_a_peer_loads_no_solver_but_its_own():
         "sys.argv = ['peers']\n"
         "try: runpy.run_module('slogan.reproduction.peers', run_name='__main__')\n"
         "except ValueError: pass\n"  # no words to unpack: everything before that was imported
-        "import slogan.reproduction.peers.problem\n"
         "print(*sorted(m for m in sys.modules if m.startswith('slogan')))\n"
         "print(*({'highspy', 'scipy.optimize', 'duckdb', 'numba'} & set(sys.modules)))\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert ran.stdout.splitlines() == [
-        "slogan slogan.reproduction slogan.reproduction.peers slogan.reproduction.peers.problem",
-        "",
-    ]
+    assert ran.stdout.splitlines() == ["slogan slogan.reproduction slogan.reproduction.peers", ""]

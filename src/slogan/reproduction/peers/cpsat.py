@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from ortools.sat.python import cp_model
 
-from slogan.reproduction.peers import Array, Proposal
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction.peers import Array, Problem, Proposal
 
 VARIANTS = ("2 workers", "8 workers")
 

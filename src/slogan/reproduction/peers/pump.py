@@ -8,8 +8,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 
-from slogan.reproduction.peers import Array, Proposal, UnsupportedError
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction.peers import Array, Problem, Proposal, UnsupportedError
 
 VARIANTS = ("restarts",)
 

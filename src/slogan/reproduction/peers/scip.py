@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyscipopt as scip
 
-from slogan.reproduction.peers import Proposal
-from slogan.reproduction.peers.problem import Problem
+from slogan.reproduction.peers import Problem, Proposal
 
 VARIANTS = ("default", "feasibility")
 
