@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 from tests.fuzz.mutation import mutated, shrunk
+from tests.helpers import seeds
 
 from slogan.budget import PrivacyBudget, exact
 from slogan.cli.app import check_configuration
@@ -266,11 +267,6 @@ def survive(what, seed, number, folder):
                 f"{__file__} -k '[{what}]'"
             )
     return size
-
-
-def seeds(first, number):
-    asked = os.environ.get("SLOGAN_FUZZ")
-    return range(first, first + number) if asked is None else [int(asked)]
 
 
 @pytest.mark.parametrize("what", WHAT)

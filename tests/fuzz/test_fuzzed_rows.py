@@ -11,6 +11,7 @@ import pytest
 from tests.fuzz import oracle
 from tests.fuzz.mutation import shrunk
 from tests.fuzz.rows import HEADERS, batch, read_by_duckdb
+from tests.helpers import seeds
 
 from slogan import engines
 from slogan.logs.searchlog import read
@@ -18,11 +19,6 @@ from slogan.logs.searchlog import read
 READERS = [("tsv", "utf-8"), ("tsv", "latin-1"), ("csv", "utf-8"), ("jsonl", "utf-8")]
 LENIENT = "taken or not"
 ON_EVERY_READER = pytest.mark.parametrize(("kind", "encoding"), READERS, ids=map("-".join, READERS))
-
-
-def seeds(first, number):
-    asked = os.environ.get("SLOGAN_FUZZ")
-    return range(first, first + number) if asked is None else [int(asked)]
 
 
 def opinion(kind, line, encoding):

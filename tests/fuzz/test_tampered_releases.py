@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from tests.fuzz.mutation import mutated
+from tests.helpers import seeds
 
 import slogan
 from slogan.errors import LogFormatError, SloganError
@@ -148,11 +149,6 @@ def tamper(originals, seed, place):
     except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
         pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
     assert time.process_time() - start < MOST_SECONDS, repeat
-
-
-def seeds(first, number):
-    asked = os.environ.get("SLOGAN_FUZZ")
-    return range(first, first + number) if asked is None else [int(asked)]
 
 
 def test_what_was_changed_is_verified_without_falling_over(tmp_path, ladder, originals):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import write
 
 import slogan
 from slogan import errors
@@ -24,12 +25,6 @@ BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 LARGE = slogan.PrivacyBudget(epsilon=4, delta="0.5")
 LAPLACE = slogan.LaplaceCounts(bound=2, epsilon=4)
 HEAVY = "heavy"
-
-
-def write(file, rows):
-    lines = ["user\tquery\turl\tcount", *("\t".join(map(str, row)) for row in rows)]
-    file.write_text("".join(f"{line}\n" for line in lines))
-    return file
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,6 @@ SECRET = (1, "my secret illness", "www.doc.com", 2)
 BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "5")
 
 
-def write(file, rows, header="user\tquery\turl\tcount\n"):
-    file.write_text(header + "".join("\t".join(map(str, r)) + "\n" for r in rows))
-    return file
-
-
 def slogan(*words, cwd, **env):
     return subprocess.run(
         [sys.executable, "-m", "slogan", *map(str, words)],

@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
-from tests.unit.cli.commands import ROWS, SECRET, write
+from tests.helpers import write
+from tests.unit.cli.commands import ROWS, SECRET
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from tests.unit.cli.commands import slogan, write
+from tests.helpers import write
+from tests.unit.cli.commands import slogan
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import sys
 import time
 
 import pytest
-from tests.unit.cli.commands import BUDGET, slogan, write
+from tests.helpers import write
+from tests.unit.cli.commands import BUDGET, slogan
 
 
 def test_sanitize_prints_one_json_object_and_nothing_else(tmp_path, log):

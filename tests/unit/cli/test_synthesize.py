@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from tests.unit.cli.commands import slogan, write
+from tests.helpers import write
+from tests.unit.cli.commands import slogan
 
 
 def test_synthesize_prints_its_contract_takes_a_configuration_and_is_verified(tmp_path):

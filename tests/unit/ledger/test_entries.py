@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import pytest
 from pydantic import ValidationError
+from tests.helpers import fill
 
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
@@ -368,11 +369,6 @@ def test_a_ledger_in_use_is_waited_for(ledger):
     threading.Timer(0.1, go.set).start()
     assert ledger.books().population == "us"
     other.join()
-
-
-def fill(partial):
-    (partial / "public").mkdir()
-    (partial / "public/manifest.json").write_text("{}")
 
 
 def test_a_release_names_its_ledger_before_it_is_booked(ledger, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from tests.helpers import fill
 
 from slogan.dp.mechanisms import Cost
 from slogan.errors import LedgerError
@@ -38,11 +39,6 @@ def happened(monkeypatch):
     monkeypatch.setattr(Path, "mkdir", made)
     monkeypatch.setattr(Path, "replace", replaced)
     return told
-
-
-def fill(partial):
-    (partial / "public").mkdir()
-    (partial / "public/manifest.json").write_text("{}")
 
 
 def made_and_synced(*folders):

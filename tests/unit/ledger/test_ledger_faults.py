@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.helpers import ended
 
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, ReleaseExistsError
@@ -80,10 +81,6 @@ def start(act):
     except BaseException:  # noqa: BLE001 - the exit code tells
         os._exit(1)
     os._exit(0)
-
-
-def ended(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def doomed(step, act):

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.helpers import write
 
 import slogan
 from slogan.manifest import wording
@@ -16,12 +17,6 @@ from slogan.report.public import public_page
 KINDS = ("exact", "laplace", "private", "synthetic")
 SANITIZED = ("exact", "laplace", "private")
 MARK = 87654321
-
-
-def write(file, rows):
-    lines = ["user\tquery\turl\tcount", *("\t".join(map(str, row)) for row in rows)]
-    file.write_text("".join(f"{line}\n" for line in lines))
-    return file
 
 
 def release_of(kind, folder, *, more=0):

@@ -1,6 +1,5 @@
 """The gate against proposals at random and of the worst kind, beside exact rational arithmetic."""
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
@@ -11,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests.helpers import seeds
 from tests.strategies import histogram
 
 from slogan.budget import PrivacyBudget
@@ -202,11 +202,6 @@ def try_one(rng, *, verify):
         "by epsilon": budget.epsilon is not None,
         "whole numbers": asked.dtype == np.int64,
     }
-
-
-def seeds(first, number):
-    asked = os.environ.get("SLOGAN_FUZZ")
-    return range(first, first + number) if asked is None else [int(asked)]
 
 
 def stand(first, number, *, verify_each):

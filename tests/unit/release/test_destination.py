@@ -3,7 +3,8 @@
 from contextlib import closing
 
 import pytest
-from tests.unit.cli.commands import BUDGET, ROWS, slogan, write
+from tests.helpers import write
+from tests.unit.cli.commands import BUDGET, ROWS, slogan
 
 import slogan as library
 from slogan.errors import OptionError, ReleaseExistsError

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.helpers import table
 
 import slogan
 from slogan import errors
@@ -38,10 +39,6 @@ def saved(log, target, **options):
         return release.save(target).to_dict()
     finally:
         release.close()
-
-
-def table(file):
-    return duckdb.sql(f"FROM '{file}'")
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst"])

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.helpers import ended
 
 from slogan.errors import StorageError
 from slogan.ledger import hash_chain
@@ -25,10 +26,6 @@ def in_a_fork(act):
             os._exit(1)
         os._exit(0)
     return pid
-
-
-def ended(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def left_by_a_killed_run(place):

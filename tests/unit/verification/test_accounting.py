@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from mpmath import MPContext
+from tests.helpers import stage
 
 from slogan.errors import BudgetError
-from slogan.manifest.manifest import SpentStage
 from slogan.verification import accounting, conditions
 from slogan.verification.accounting import account, cost, part, shown_at_most, spent_on
 from slogan.verification.conditions import (
@@ -149,10 +149,6 @@ def test_logarithms_are_enclosed_by_units_of_their_last_digit():
 
 
 # --- what stages cost ---
-
-
-def stage(mechanism, **parameters):
-    return SpentStage(name="s", mechanism=mechanism, parameters=parameters, theorem="none", cost={})
 
 
 GAUSSIAN = stage("gaussian", norm_squared="3", variance="4", slack="1/100")

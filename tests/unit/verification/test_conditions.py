@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
+from tests.helpers import stage
 
 from slogan.budget import exact
 from slogan.errors import BudgetError
-from slogan.manifest.manifest import SpentStage
 from slogan.verification import accounting
 from slogan.verification.accounting import account, cost, part, shown_at_most
 from slogan.verification.conditions import Bounds, Factor, bounds_of, exp_below, judge, rational
@@ -22,10 +22,6 @@ high.dps = 640
 
 def mp(number):
     return high.mpf(number.numerator) / number.denominator
-
-
-def stage(mechanism, **parameters):
-    return SpentStage(name="s", mechanism=mechanism, parameters=parameters, theorem="none", cost={})
 
 
 # --- numbers as they are written ---

@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.helpers import write
 
 import slogan
 from slogan import engines, errors, measures
@@ -33,11 +34,6 @@ def rows():
         if u % 3 != n % 3
     ]
     return [*shared, SECRET]
-
-
-def write(file, lines, header=("user", "query", "url", "count")):
-    file.write_text("".join("\t".join(map(str, line)) + "\n" for line in (header, *lines)))
-    return file
 
 
 @pytest.fixture

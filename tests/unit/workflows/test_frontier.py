@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import pytest
 from rich.console import Console
+from tests.helpers import write
 
 import slogan
 from slogan.cli.frontier import text
@@ -17,13 +18,6 @@ from slogan.storage import atomic
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
 SECRET = "my secret illness"
-
-
-def write(file, rows):
-    file.write_text(
-        "user\tquery\turl\tcount\n" + "".join("\t".join(map(str, r)) + "\n" for r in rows)
-    )
-    return file
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers import table, write
 
 import slogan
 from slogan import errors
@@ -26,12 +27,6 @@ def clicks(users=400):
     return [*rows, *((u, f"secret of {u}", "www.only-me.com", 2) for u in range(users))]
 
 
-def write(file, rows):
-    lines = ["user\tquery\turl\tcount", *("\t".join(map(str, row)) for row in rows)]
-    file.write_text("".join(f"{line}\n" for line in lines))
-    return file
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     return write(tmp_path_factory.mktemp("log") / "clicks.tsv", clicks())
@@ -40,10 +35,6 @@ def log(tmp_path_factory):
 def saved(log, target, budget=BUDGET, **options):
     with closing(slogan.synthesize(log, budget, **options)) as release:
         return release.save(target).to_dict()
-
-
-def table(file):
-    return duckdb.sql(f"FROM '{file}'")
 
 
 def test_the_release_has_only_shared_pairs_and_the_contracts_fields(log, tmp_path):
