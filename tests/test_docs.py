@@ -16,6 +16,7 @@ from slogan import errors, measures
 from slogan.dp import selection
 from slogan.planning import objectives, solvers
 from slogan.report import curator
+from tools import python_reference
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -284,16 +285,89 @@ def test_the_commands_of_how_to_pages_run(tmp_path, path):
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in PAGES if fences(p.read_text(encoding="utf-8"), "python")], ids=title
-)
-def test_python_snippets_run(tmp_path, path):
-    prepare(tmp_path)
-    for block in fences(path.read_text(encoding="utf-8"), "python"):
-        file = tmp_path / "snippet.py"
-        file.write_text(block)
-        done = run("python snippet.py", tmp_path)
-        assert done.returncode == 0, done.stderr
+# --- Python ---
+
+
+def snippets():
+    """The Python code of all pages; that of the reference by the name it is an example of."""
+    for path in PAGES:
+        if path != python_reference.PAGE:
+            for number, code in enumerate(fences(path.read_text(encoding="utf-8"), "python")):
+                yield f"{path.stem}_{number}".replace("-", "_"), code
+    # names of classes and functions may differ in case only, as files may not
+    for number, (name, code) in enumerate(python_reference.examples().items()):
+        yield f"example_{number}_{name}", code
+
+
+IN_FOLDERS = """
+import os, runpy
+from pathlib import Path
+for file in sorted(Path.cwd().glob("*/snippet.py")):
+    os.chdir(file.parent)
+    print(file.parent.name, flush=True)
+    runpy.run_path(str(file), run_name="__main__")
+"""
+
+
+def test_python_snippets_run(tmp_path):
+    """One process for all of them, each in a folder of its own."""
+    names = set()
+    for name, code in snippets():
+        (tmp_path / name).mkdir()
+        prepare(tmp_path / name)
+        (tmp_path / name / "snippet.py").write_text(code)
+        names.add(name)
+    (tmp_path / "all.py").write_text(IN_FOLDERS)
+    done = run("python -W error all.py", tmp_path)
+
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+    assert names <= set(done.stdout.splitlines())
+
+
+def test_python_snippets_are_well_typed(tmp_path):
+    """As a user's own checker sees them: with basedpyright in its standard mode."""
+    for name, code in snippets():
+        (tmp_path / f"{name}.py").write_text(code)
+    settings = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT / "src")]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    checker = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*checker, "-p", tmp_path], capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    complaints = [
+        (Path(one["file"]).stem, one["range"]["start"]["line"] + 1, one["message"])
+        for one in report["generalDiagnostics"]
+    ]
+
+    assert report["summary"]["filesAnalyzed"] == len(list(tmp_path.glob("*.py")))
+    assert complaints == []
+
+
+def public_classes():
+    return [kind for name in slogan.__all__ if isinstance(kind := getattr(slogan, name), type)]
+
+
+def test_the_python_page_is_up_to_date_and_has_every_public_name_with_an_example():
+    listed = [name for names in python_reference.GROUPS.values() for name in names]
+
+    assert sorted(listed) == slogan.__all__
+    assert set(slogan.__all__) - set(python_reference.examples()) == set()
+    assert page("reference/python.md") == python_reference.rendered(), "run `make docs`"
+
+
+def test_every_public_attribute_and_method_is_explained_in_one_place():
+    added = {
+        (kind, name) for kind, texts in python_reference.attributes().items() for name in texts
+    }
+    for kind in public_classes():
+        members = python_reference.members(kind)
+        bases = {base.__name__ for base in kind.__mro__}
+        here = {(base, name) for base, name in added if base in bases}
+
+        assert [member.name for member in members if not member.text] == [], kind.__name__
+        assert {name for _, name in here} <= {member.name for member in members}
+        added -= here
+
+    assert added == set(), "texts of classes that no public class is or is derived from"
 
 
 def test_every_field_of_a_release_is_documented(tmp_path):

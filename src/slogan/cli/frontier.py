@@ -15,7 +15,7 @@ from slogan.cli.options import Logs, Reading, Trial
 from slogan.cli.terminal import Json, show, watching
 
 if TYPE_CHECKING:
-    from slogan.workflows.frontier import Frontier
+    from slogan.workflows.frontier import Frontier, Point
 
 Grid = Group("Grid")
 
@@ -80,7 +80,7 @@ def frontier(
     show(grid, text, json=json)
 
 
-def text(frontier: Frontier) -> RenderableType:
+def text(frontier: Frontier[Point]) -> RenderableType:
     """One row for each budget, and who may read it."""
     from slogan.report.frontier import CURATOR_ONLY, MONOTONE
 

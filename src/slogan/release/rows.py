@@ -18,8 +18,8 @@ def released_rows(file: Path, log: SearchLog) -> Any:
     files = ", ".join(literal(plain_glob(part)) for part in parts)
     with connected() as sql:
         try:
-            answer: Any = sql.execute(f"SELECT * FROM {_source(files, log)}")
-            return answer.fetch_arrow_table()
+            rows: Any = sql.sql(f"SELECT * FROM {_source(files, log)}")
+            return rows.to_arrow_table()
         except ModuleNotFoundError as cause:
             raise OptionError(
                 f"tables need {cause.name}, which is not installed",
@@ -37,8 +37,9 @@ def _source(files: str, log: SearchLog) -> str:
     )
     packing = PACKINGS[log.compression]
     if log.format == "jsonl":
-        options = f"columns={{{columns}}}, format='newline_delimited', compression='{packing}'"
-        return f"read_json([{files}], {options})"
+        options = f"columns={{{columns}}}, format='newline_delimited'"
+        packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
+        return f"read_json([{files}], {options}, compression='{packing}')"
     raw = "" if log.format == "csv" else "delim='\t', quote='', escape='', "
     header = f"header={str(log.header).lower()}"
     options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
@@ -35,6 +36,24 @@ class SanitizeOptions(TypedDict, total=False):
     ledger: Ledger | None
     allow_unaccounted: bool
     seed: int | None
+    progress: Progress | bool | None
+
+
+class FrontierOptions(TypedDict, total=False):
+    """The keywords of `frontier()` that do not decide which points it returns."""
+
+    epsilons: Sequence[Number] | None
+    exp_epsilons: Sequence[Number] | None
+    deltas: Sequence[Number] | None
+    objective: Objective | str | None
+    solver: Solver | str | None
+    time_limit: float | None
+    gap: float | None
+    association: str | None
+    selector: str
+    runs: int
+    seed: int
+    engine: EngineChoice
     progress: Progress | bool | None
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
 from slogan import engines
 from slogan.budget import Number, PrivacyBudget
@@ -28,7 +28,7 @@ from slogan.report.frontier import CURATOR_ONLY, MONOTONE, FrontierPage, frontie
 from slogan.report.html import picture
 from slogan.report.svg import Chart
 from slogan.storage.atomic import write_private
-from slogan.workflows.arguments import objective_from, solver_from
+from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
 from slogan.workflows.dry_runs import (
     DryPlans,
     DryRuns,
@@ -58,10 +58,11 @@ _COLUMNS = {
 """The columns of the short table, as far as the points have them; the value is the utility."""
 
 Point = SanitizedPoint | SynthesizedPoint
+PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Frontier:
+class Frontier(Generic[PointT_co]):
     """What each budget buys. Everything depends on the log: it is for the curator."""
 
     mode: Mode
@@ -71,7 +72,7 @@ class Frontier:
     """Clicks, users and pairs; for sanitize those of shared pairs."""
     min_support: str
     output_size: int | None
-    points: tuple[Point, ...]
+    points: tuple[PointT_co, ...]
     seconds: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,6 +162,24 @@ class Frontier:
         return facts
 
 
+@overload
+def frontier(
+    log: SearchLog | Source,
+    *,
+    mode: Literal["sanitize"] = "sanitize",
+    **options: Unpack[FrontierOptions],
+) -> Frontier[SanitizedPoint]: ...
+
+
+@overload
+def frontier(
+    log: SearchLog | Source,
+    *,
+    mode: Literal["synthesize"],
+    **options: Unpack[FrontierOptions],
+) -> Frontier[SynthesizedPoint]: ...
+
+
 def frontier(
     log: SearchLog | Source,
     *,
@@ -178,7 +197,7 @@ def frontier(
     seed: int = 0,
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
-) -> Frontier:
+) -> Frontier[SanitizedPoint] | Frontier[SynthesizedPoint]:
     """Utility over a grid of (ε, δ). Nothing is released, and nothing of it may be published.
 
     Args:
@@ -274,7 +293,7 @@ def _sanitized(
     objective: Objective,
     solver: Solver,
     steps: Steps,
-) -> Frontier:
+) -> Frontier[SanitizedPoint]:
     hist = counted.hist
     plans = DryPlans(hist=hist, solver=solver.name, effort=solver.effort, steps=steps)
     asked = plans.comparable(objective, budgets)

@@ -79,6 +79,33 @@ def test_the_output_has_columns_types_and_format_of_the_input(tmp_path, suffix):
     assert rows == sorted(rows, key=lambda row: (row[1], row[2], row[4]))
 
 
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "jsonl", "parquet", "tsv.gz", "jsonl.zst"])
+def test_tables_hold_the_rows_of_the_saved_file(tmp_path, suffix):
+    """As Arrow, Polars and pandas, with the names of users and queries as text."""
+    import polars as pl
+
+    source = tmp_path / f"in.{suffix}"
+    delimiter = ", DELIMITER '\t', QUOTE '', ESCAPE ''" if "tsv" in suffix else ""
+    kind = {"parquet": "parquet", "jsonl": "json"}.get(suffix.split(".")[0], "csv")
+    names = ["user", "query", "url", "count"]
+    view = duckdb.connect()
+    view.register("frame", pl.DataFrame(clicks(), names, orient="row").to_arrow())
+    view.execute(f"COPY (FROM frame) TO '{source}' (FORMAT {kind}{delimiter})")
+    with slogan.sanitize(source, BUDGET, solver="exact") as release:
+        release.save(tmp_path / "out")
+        tables = [release.to_polars(), pl.DataFrame(release.to_arrow())]
+        tables.append(pl.DataFrame(release.to_pandas().to_dict("list")))
+
+    rows = table(tmp_path / "out" / "public" / f"log.{suffix}").fetchall()
+    assert rows
+    for frame in tables:
+        assert frame.columns == names
+        assert frame["count"].dtype == pl.Int64
+        assert [tuple(map(str, row)) for row in frame.rows()] == [
+            tuple(map(str, row)) for row in rows
+        ]
+
+
 def test_events_come_back_as_events(tmp_path):
     source = tmp_path / "aol.txt"
     lines = ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"]
