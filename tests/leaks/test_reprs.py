@@ -5,6 +5,7 @@ import logging
 import traceback
 from dataclasses import replace
 
+import polars
 import pytest
 
 import slogan
@@ -30,7 +31,6 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frame(file):
-    polars = pytest.importorskip("polars")
     return polars.read_csv(file, separator="\t")
 
 
