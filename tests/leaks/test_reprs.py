@@ -5,7 +5,7 @@ import logging
 import traceback
 from dataclasses import replace
 
-import polars
+import polars as pl
 import pytest
 
 import slogan
@@ -31,7 +31,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frame(file):
-    return polars.read_csv(file, separator="\t")
+    return pl.read_csv(file, separator="\t")
 
 
 def things(file, frame, folder):
