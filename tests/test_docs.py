@@ -161,6 +161,21 @@ def test_every_label_of_the_paper_is_pinned():
         assert word in notation
 
 
+def test_every_word_of_the_notation_has_its_idea_and_its_module():
+    text = page("explanation/notation.md").split("\n## One word per idea\n")[1]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| `([^`|]+)` \|$", text, re.MULTILINE)
+    words, ideas, _ = zip(*rows, strict=True)
+
+    assert len(rows) == len(re.findall(r"^\|", text, re.MULTILINE)) - 2  # its head
+    assert len(rows) == len(set(words)) == len(set(ideas)) >= 30
+    for word, _, module in rows:
+        place = SOURCE / module
+        assert place.suffix == ".py" or (place / "__init__.py").is_file(), module
+        files = place.glob("*.py") if place.is_dir() else [place]
+        code = "\n".join([module, *(file.read_text(encoding="utf-8") for file in files)])
+        assert re.search(word.replace(" ", "[ _]?"), code, re.IGNORECASE), (word, module)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=title)
 def test_links_lead_to_files_that_exist(path):
     text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
