@@ -176,6 +176,23 @@ def test_every_word_of_the_notation_has_its_idea_and_its_module():
         assert re.search(word.replace(" ", "[ _]?"), code, re.IGNORECASE), (word, module)
 
 
+def test_contributing_names_files_and_code_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    paths = [q for q in quoted if re.fullmatch(r"(src|docs|tests|tools|engines)/[\w./-]+", q)]
+    names = [q for q in quoted if re.fullmatch(r"[A-Za-z]\w*[A-Z_]\w*|[A-Z]{5,}", q)]
+    files = [*SOURCE.rglob("*.py"), *(ROOT / "tools").glob("*.py"), Path(__file__)]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+    assert len(paths) > 15
+    assert len(names) > 10
+    for path in paths:
+        place = (SOURCE if path.startswith("engines/") else ROOT) / path
+        concrete = place.parent if place.name.startswith(("NAME", "VERB")) else place
+        assert concrete.exists(), path
+    assert [name for name in names if name != "NAME" and not re.search(rf"\b{name}\b", code)] == []
+
+
 @pytest.mark.parametrize("path", PAGES, ids=title)
 def test_links_lead_to_files_that_exist(path):
     text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)

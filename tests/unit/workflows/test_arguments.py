@@ -1,5 +1,7 @@
 """What one would guess works; anything else gets our own error, in the words of Python."""
 
+import inspect
+
 import pytest
 
 import slogan
@@ -7,6 +9,7 @@ from slogan.errors import OptionError, in_python
 from slogan.modes import ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.planning import objectives
 from slogan.planning.solvers import Solver
+from slogan.workflows import arguments
 from slogan.workflows.arguments import budget_from, counts_from, objective_from, solver_from
 
 BUDGET = slogan.PrivacyBudget(epsilon=1, delta="1e-6")
@@ -101,3 +104,17 @@ def test_options_are_arguments_in_python(on_the_command_line, here):
     assert in_python(on_the_command_line) == here
     assert str(error) == f"a problem\n  hint: {here}"
     assert error.hint == on_the_command_line
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "own"),
+    [
+        (slogan.sanitize, arguments.SanitizeOptions, {"log", "budget", "counts"}),
+        (slogan.frontier, arguments.FrontierOptions, {"log", "mode"}),
+    ],
+)
+def test_type_checkers_know_every_keyword_with_its_type(verb, options, own):
+    parameters = inspect.signature(verb).parameters
+    written = {name: one.__forward_arg__ for name, one in options.__annotations__.items()}
+
+    assert written == {n: p.annotation for n, p in parameters.items() if n not in own}
