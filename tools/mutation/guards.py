@@ -50,7 +50,11 @@ _GUARDS = {
     "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
     "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
     "dp/private_rows.py": ["tests/unit/dp/test_private_rows.py", *_ROUNDING, *_STAGES],
-    "dp/noise.py": [*_NOISE, "tests/unit/dp/test_exact_sampling_inversions.py"],
+    "dp/noise.py": [
+        *_NOISE,
+        "tests/unit/dp/test_noise_decays.py",
+        "tests/unit/dp/test_noise_inversions.py",
+    ],
     "dp/sums.py": _STAGES,
     "dp/remote.py": _STAGES,
     "dp/selection/_weights.py": _SELECTION,
@@ -74,11 +78,6 @@ _GUARDS = {
         *_ROUNDING,
         *_NOISE,
         "tests/unit/dp/test_intervals_exp.py",
-    ],
-    "dp/exact_sampling.py": [
-        *_NOISE,
-        "tests/unit/dp/test_exact_sampling_decays.py",
-        "tests/unit/dp/test_exact_sampling_inversions.py",
     ],
     "ledger/cap.py": [
         "tests/unit/ledger/test_cap_room.py",

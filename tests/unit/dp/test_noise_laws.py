@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.dp import noise
-from slogan.dp.exact_sampling import STEEPEST_LINEAR, STEEPEST_SQUARE
+from slogan.dp.noise import STEEPEST_LINEAR, STEEPEST_SQUARE
 from slogan.errors import NoiseError
 from slogan.randomness import SeededRandomness
 

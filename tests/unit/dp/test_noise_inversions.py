@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.dp import noise
-from slogan.dp.exact_sampling import Inversion, Window, _edges
-from slogan.dp.noise import poisson_window
+from slogan.dp.noise import Inversion, Window, _edges, poisson_window
 
 WORD = 2**64
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from slogan.dp.exact_sampling import (
+from slogan.dp.intervals import exp_enclosure
+from slogan.dp.noise import (
     _FARTHEST_STRIP,
     FALL_ERROR,
     STEEPEST_LINEAR,
@@ -15,7 +16,6 @@ from slogan.dp.exact_sampling import (
     Decay,
     Strips,
 )
-from slogan.dp.intervals import exp_enclosure
 from slogan.randomness import SeededRandomness
 
 WORD = 2**64
