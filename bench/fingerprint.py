@@ -12,7 +12,7 @@ from bench import end_to_end, selectors
 from bench.selection_tables import Asked
 from bench.selectors import BudgetWithEpsilon
 from bench.shapes import SHAPES
-from slogan.dp.curves import gaussian_budget
+from slogan.dp.accounting import gaussian_budget
 from slogan.randomness import randomness
 
 _USERS, _SEED = 400, 2026

@@ -18,8 +18,7 @@ from bench.shapes import SHAPES, Log
 from bench.store import Record, Store
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget, exact
-from slogan.dp.accounting import Account
-from slogan.dp.curves import gaussian_budget
+from slogan.dp.accounting import Account, gaussian_budget
 from slogan.dp.selection import SelectionBudget
 from slogan.histogram import PairHistogram
 from slogan.randomness import SystemRandomness

@@ -10,7 +10,7 @@ _VERIFIERS_NUMBERS = [
 ]
 _NOISE = ["tests/unit/dp/test_noise.py", "tests/unit/dp/test_noise_laws.py"]
 _ACCOUNT = ["tests/unit/dp/test_accounting.py", "tests/unit/dp/test_accounting_accounts.py"]
-_ROUNDING = ["tests/unit/dp/test_curves_roundings.py"]
+_ROUNDING = ["tests/unit/dp/test_accounting_roundings.py"]
 _SELECTION = [
     "tests/unit/dp/selection/test_weights_numbers.py",
     "tests/unit/dp/selection/test_pooled_thresholds.py",
@@ -47,7 +47,7 @@ _GUARDS = {
     ],
     "budget.py": ["tests/unit/test_budget.py"],
     "randomness.py": ["tests/unit/test_randomness.py"],
-    "dp/accounting.py": [*_ACCOUNT, *_ROUNDING],
+    "dp/accounting.py": ["tests/unit/dp/test_accounting_searches.py", *_ACCOUNT, *_ROUNDING],
     "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
     "dp/private_rows.py": ["tests/unit/dp/test_private_rows.py", *_ROUNDING, *_STAGES],
     "dp/noise.py": [
@@ -72,7 +72,6 @@ _GUARDS = {
         "tests/unit/verification/test_private_checks_rows.py",
         "tests/unit/verification/test_private_checks_users.py",
     ],
-    "dp/curves.py": ["tests/unit/dp/test_curves_searches.py", *_ACCOUNT, *_ROUNDING],
     "dp/intervals.py": [
         "tests/unit/dp/test_intervals_normal_tails.py",
         *_ROUNDING,

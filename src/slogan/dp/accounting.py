@@ -1,23 +1,22 @@
 """What the stages of a release cost together, what a budget leaves, and how much noise it takes.
 
 Costs add up in exact rationals; ε, δ and noise are rounded up, what may be spent is rounded down.
-Proofs: docs/proofs/accounting.md.
+μ-GDP means: as hard to tell apart as N(0, 1) and N(μ, 1). Proofs: docs/proofs/accounting.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
-from operator import add
+
+from scipy.special import ndtri
 
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import intervals as enclosures
-from slogan.dp.curves import gaussian_budget, gaussian_delta, gaussian_epsilon
-from slogan.dp.intervals import DOWN, enclose, shortened
+from slogan.dp.intervals import DOWN, UP, Enclosure, add, divide, enclose, shortened, subtract
 from slogan.dp.mechanisms import Cost, Stage
 from slogan.errors import BudgetError
 
@@ -28,6 +27,12 @@ SET_ASIDE = Fraction(1, 2)
 """The share of δ for probabilities that stages set aside; the rest is for the curve."""
 
 NOTHING = Cost()
+
+TINIEST = Fraction(1, 10**300)
+"""No δ below this one is told apart from it."""
+
+_FAR = 40  # 1 − Φ(40) < 10^-340 < TINIEST
+_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +51,11 @@ class Account:
 
     def delta(self, epsilon: Number) -> Fraction:
         """δ such that the stages together are (ε, δ)-DP, rounded up; at most 1."""
-        cost = self.cost
-        curved = gaussian_delta(exact(epsilon) - cost.epsilon, cost.mu_squared)
-        return min(Fraction(1), cost.delta + curved)
+        return delta_at(exact(epsilon), self.cost)
 
     def epsilon(self, delta: Number) -> Fraction:
         """ε such that the stages together are (ε, δ)-DP, rounded up."""
-        cost = self.cost
-        left = exact(delta) - cost.delta
-        if left >= 0 and cost.mu_squared == 0:
-            return cost.epsilon
-        _need_room(left, what="delta", whole=exact(delta), spent=cost.delta)
-        return cost.epsilon + gaussian_epsilon(left, cost.mu_squared)
+        return epsilon_at(exact(delta), self.cost)
 
     def require(self, budget: PrivacyBudget) -> None:
         """Refuse what exceeds the budget; decided in exact arithmetic."""
@@ -79,11 +77,11 @@ class Account:
                     "mechanism": stage.mechanism,
                     "parameters": stage.parameters(),
                     "theorem": stage.theorem,
-                    "cost": _words(stage.cost),
+                    "cost": stage.cost.words(),
                 }
                 for stage in self.stages
             ],
-            "cost": _words(self.cost),
+            "cost": self.cost.words(),
             "delta_at_epsilon": rounded_up(self.delta(epsilon)),
             "epsilon_at_delta": rounded_up(self.epsilon(delta)),
         }
@@ -91,7 +89,20 @@ class Account:
 
 def composed(costs: Iterable[Cost]) -> Cost:
     """What several stages or releases cost, each allowed to look at the outputs of the others."""
-    return reduce(add, costs, NOTHING)
+    return sum(costs, NOTHING)
+
+
+def delta_at(epsilon: Fraction, cost: Cost) -> Fraction:
+    """δ such that what costs this much is (ε, δ)-DP, rounded up; at most 1."""
+    curved = gaussian_delta(epsilon - cost.epsilon, cost.mu_squared)
+    return min(Fraction(1), cost.delta + curved)
+
+
+def epsilon_at(delta: Fraction, cost: Cost) -> Fraction:
+    """ε such that what costs this much is (ε, δ)-DP, rounded up."""
+    if delta >= cost.delta and cost.mu_squared == 0:
+        return cost.epsilon
+    return cost.epsilon + gaussian_epsilon(_left("delta", delta, cost.delta), cost.mu_squared)
 
 
 # --- From a budget to noise ---
@@ -108,11 +119,10 @@ def spendable(budget: PrivacyBudget) -> tuple[Fraction, Fraction]:
 
 def gaussian_room(budget: PrivacyBudget, reserved: Cost = NOTHING) -> Fraction:
     """The largest μ², rounded down, for Gaussian stages beside what is reserved."""
-    epsilon, delta = _left(budget, reserved)
-    whole = gaussian_budget(epsilon, delta)
-    left = whole - reserved.mu_squared
-    _need_room(left, what="mu squared", whole=whole, spent=reserved.mu_squared)
-    return left
+    epsilon, delta = spendable(budget)
+    epsilon = _left("epsilon", epsilon, reserved.epsilon)
+    whole = gaussian_budget(epsilon, _left("delta", delta, reserved.delta))
+    return _left("mu squared", whole, reserved.mu_squared)
 
 
 def split(whole: Fraction, shares: Mapping[str, Number]) -> dict[str, Fraction]:
@@ -150,22 +160,115 @@ def rounded_down(number: Fraction) -> float:
     return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
 
 
-def _left(budget: PrivacyBudget, reserved: Cost) -> tuple[Fraction, Fraction]:
-    epsilon, delta = spendable(budget)
-    _need_room(epsilon - reserved.epsilon, what="epsilon", whole=epsilon, spent=reserved.epsilon)
-    _need_room(delta - reserved.delta, what="delta", whole=delta, spent=reserved.delta)
-    return epsilon - reserved.epsilon, delta - reserved.delta
-
-
-def _need_room(left: Fraction, *, what: str, whole: Fraction, spent: Fraction) -> None:
-    if left <= 0:
+def _left(what: str, whole: Fraction, spent: Fraction) -> Fraction:
+    if whole <= spent:
         raise BudgetError(
             f"the budget holds {what} = {float(whole):.6g}, of which {rounded_up(spent):.6g} is "
             "spent already",
             hint=f"raise the budget, or spend less {what} on the other stages",
         )
+    return whole - spent
 
 
-def _words(cost: Cost) -> dict[str, str]:
-    parts = {"mu_squared": cost.mu_squared, "epsilon": cost.epsilon, "delta": cost.delta}
-    return {name: str(part) for name, part in parts.items() if part}
+# --- From μ² to (ε, δ), and back ---
+
+
+def gaussian_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
+    """δ(ε; μ) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), rounded up; ε of any sign.
+
+    With x = ε/μ − μ/2 and y = x + μ this is (1 − Φ(x)) − φ(x) · (1 − Φ(y))/φ(y), which needs
+    no e^ε.
+    """
+    if epsilon < 0:
+        return _reflected(epsilon, gaussian_delta(-epsilon, mu_squared))
+    if mu_squared == 0:
+        return Fraction(0)
+    mu = enclosures.sqrt(enclose(mu_squared))
+    ratio, half = divide(enclose(epsilon), mu), divide(mu, Enclosure(Decimal(2), Decimal(2)))
+    x, y = subtract(ratio, half), add(ratio, half)
+    if x.low > _FAR:
+        return TINIEST
+    if x.low < -_FAR:
+        return Fraction(1)
+    least_density = min(enclosures.density(x.low).low, enclosures.density(x.high).low)
+    second = DOWN.multiply(least_density, enclosures.mills(y.high).low)
+    return _probability(UP.subtract(enclosures.tail(x.low).high, second))
+
+
+def gaussian_epsilon(delta: Fraction, mu_squared: Fraction) -> Fraction:
+    """The smallest ε, rounded up, with δ(ε; μ) ≤ delta."""
+    _need_probability(delta)
+    return _least(lambda epsilon: gaussian_delta(epsilon, mu_squared) <= delta)
+
+
+def gaussian_budget(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest μ², rounded down, with δ(ε; μ) ≤ delta."""
+    _need_probability(delta)
+    if epsilon <= 0:
+        raise BudgetError(
+            f"epsilon must be positive, got {float(epsilon):g}",
+            hint="other stages have spent more than the budget holds",
+        )
+    return _greatest(lambda mu_squared: gaussian_delta(epsilon, mu_squared) <= delta)
+
+
+def normal_quantile(probability: Fraction) -> Fraction:
+    """A z ≥ 0, barely large enough, that a standard normal exceeds at most with this probability.
+
+    The largest of t of them exceeds `normal_quantile(delta / t)` with probability at most delta.
+    """
+    _need_probability(probability)
+    grid = Fraction(1, 1 << _BITS)
+    z = max(Fraction(0), math.ceil(Fraction(-float(ndtri(float(probability)))) / grid) * grid)
+    while enclosures.tail(enclose(z).low).high > enclose(probability).low:
+        z, grid = z + grid, 2 * grid
+    return z
+
+
+def _reflected(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """δ(ε) = 1 − e^ε + e^ε δ(−ε) for a negative ε, where δ(−ε) holds in both directions."""
+    power = enclosures.exp(enclose(epsilon))
+    return _probability(
+        UP.add(UP.subtract(1, power.low), UP.multiply(power.high, enclose(delta).high))
+    )
+
+
+def _least(fits: Callable[[Fraction], bool]) -> Fraction:
+    """The smallest number from 0 on that fits, where larger ones fit too, rounded up."""
+    if fits(Fraction(0)):
+        return Fraction(0)
+    high, finest = Fraction(1), Fraction(1, 1 << _BITS)
+    while not fits(high):
+        high *= 2
+    while high > finest and fits(high / 2):
+        high /= 2
+    return _bisected(fits, good=high, bad=high / 2 if high > finest else Fraction(0))
+
+
+def _greatest(fits: Callable[[Fraction], bool]) -> Fraction:
+    """The largest positive number that fits, where smaller ones fit too, rounded down."""
+    low = Fraction(1)
+    while not fits(low):
+        low /= 2
+    while fits(2 * low):
+        low *= 2
+    return _bisected(fits, good=low, bad=2 * low)
+
+
+def _bisected(fits: Callable[[Fraction], bool], *, good: Fraction, bad: Fraction) -> Fraction:
+    for _ in range(_BITS):
+        middle = (good + bad) / 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _probability(bound: Decimal) -> Fraction:
+    return min(Fraction(1), max(TINIEST, shortened(bound, UP)))
+
+
+def _need_probability(delta: Fraction) -> None:
+    if not TINIEST <= delta < 1:
+        raise BudgetError(
+            f"delta must lie between 10^-300 and 1, got {float(delta):g}",
+            hint="1e-6 is common; noise with normal tails cannot promise delta = 0",
+        )

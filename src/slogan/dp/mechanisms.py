@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import ClassVar
 
 from slogan.budget import Number, exact
 from slogan.dp import intervals as enclosures
@@ -29,10 +30,10 @@ class Cost:
     delta: Fraction = _NONE
 
     def __post_init__(self) -> None:
-        for part in fields(self):
-            if (value := getattr(self, part.name)) < 0:
+        for name, part in self.parts().items():
+            if part < 0:
                 raise BudgetError(
-                    f"a stage cannot cost a negative {part.name}, got {float(value):g}",
+                    f"a stage cannot cost a negative {name}, got {float(part):g}",
                     hint="no stage gives privacy back",
                 )
 
@@ -43,12 +44,25 @@ class Cost:
             delta=self.delta + other.delta,
         )
 
+    def parts(self) -> dict[str, Fraction]:
+        """The three parts by name."""
+        return {"mu_squared": self.mu_squared, "epsilon": self.epsilon, "delta": self.delta}
+
+    def words(self) -> dict[str, str]:
+        """The parts that are not 0, as exact fractions."""
+        return {name: str(part) for name, part in self.parts().items() if part}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(ABC):
     """One look at the log: a mechanism, its parameters, and the theorem that states its cost."""
 
     name: str
+
+    mechanism: ClassVar[str]
+    """The kind of the stage, as the manifest names it."""
+    theorem: ClassVar[str]
+    """Where the cost is proven."""
 
     def __post_init__(self) -> None:
         _ = self.cost  # a stage that exists has a cost
@@ -57,16 +71,6 @@ class Stage(ABC):
     @abstractmethod
     def cost(self) -> Cost:
         """What the stage adds to the account."""
-
-    @property
-    @abstractmethod
-    def mechanism(self) -> str:
-        """The kind of the stage, as the manifest names it."""
-
-    @property
-    @abstractmethod
-    def theorem(self) -> str:
-        """Where the cost is proven."""
 
     def parameters(self) -> dict[str, str]:
         """The numbers of the stage, as exact fractions."""
@@ -91,6 +95,9 @@ class Gaussian(Stage):
     variance: Number
     slack: Number = 0
 
+    mechanism = "gaussian"
+    theorem = "Gaussian composition (Theorem S)"
+
     @property
     def cost(self) -> Cost:
         if (variance := exact(self.variance)) <= 0:
@@ -100,14 +107,6 @@ class Gaussian(Stage):
             )
         return Cost(mu_squared=exact(self.norm_squared) / variance, delta=_slack(self.slack))
 
-    @property
-    def mechanism(self) -> str:
-        return "gaussian"
-
-    @property
-    def theorem(self) -> str:
-        return "Gaussian composition (Theorem S)"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approximate(Stage):
@@ -116,17 +115,15 @@ class Approximate(Stage):
     epsilon: Number
     delta: Number = 0
 
+    theorem = "basic composition"
+
     @property
     def cost(self) -> Cost:
         return Cost(epsilon=exact(self.epsilon), delta=_slack(self.delta))
 
     @property
-    def mechanism(self) -> str:
+    def mechanism(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "approximate" if exact(self.delta) else "pure"
-
-    @property
-    def theorem(self) -> str:
-        return "basic composition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +132,9 @@ class CappedSampling(Stage):
 
     cap: Number
 
+    mechanism = "capped_sampling"
+    theorem = "Theorem R"
+
     @property
     def cost(self) -> Cost:
         cap = exact(self.cap)
@@ -142,14 +142,6 @@ class CappedSampling(Stage):
         # 1 − e^−B ≤ B and ≤ 1: of three upper bounds the smallest.
         shown = min(cap, Fraction(1), shortened(UP.subtract(1, rest), UP))
         return Cost(epsilon=cap, delta=shown)
-
-    @property
-    def mechanism(self) -> str:
-        return "capped_sampling"
-
-    @property
-    def theorem(self) -> str:
-        return "Theorem R"
 
 
 def _slack(probability: Number) -> Fraction:

@@ -15,9 +15,8 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account, gaussian_room, spendable, split
+from slogan.dp.accounting import Account, gaussian_room, normal_quantile, spendable, split
 from slogan.dp.association import Association, noisy_association
-from slogan.dp.curves import normal_quantile
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost
 from slogan.dp.remote import AnyHistogram

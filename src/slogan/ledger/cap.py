@@ -13,31 +13,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from slogan.budget import Number, PrivacyBudget, exact
-from slogan.dp.accounting import SET_ASIDE, Account, gaussian_room
-from slogan.dp.curves import TINIEST, gaussian_epsilon
-from slogan.dp.mechanisms import Cost, Stage
+from slogan.dp.accounting import SET_ASIDE, TINIEST, delta_at, gaussian_epsilon, gaussian_room
+from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetError
-
-_NONE = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past(Stage):
-    """Releases of the past, as one stage of an account."""
-
-    spent: Cost
-
-    @property
-    def cost(self) -> Cost:
-        return self.spent
-
-    @property
-    def mechanism(self) -> str:
-        return "past"
-
-    @property
-    def theorem(self) -> str:
-        return "composition"
 
 
 class Room(NamedTuple):
@@ -45,11 +23,6 @@ class Room(NamedTuple):
 
     epsilon: float
     delta: float
-
-
-def account(spent: Cost) -> Account:
-    """What was spent, ready to be read as (ε, δ)."""
-    return Account((Past(name="past", spent=spent),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +59,7 @@ class Cap:
         return cls(epsilon=exact(epsilon), delta=exact(delta), limits=sums + others)
 
     def __post_init__(self) -> None:
-        if account(self.limits).delta(self.epsilon) > self.delta:
+        if delta_at(self.epsilon, self.limits) > self.delta:
             raise BudgetError(
                 f"limits that are not (ε, δ)-DP for ε = {float(self.epsilon):g} and "
                 f"δ = {float(self.delta):g}",
@@ -99,7 +72,8 @@ class Cap:
 
     def remaining(self, spent: Cost) -> Cost:
         """What is left of every limit; 0 where nothing is."""
-        return Cost(**{name: max(_NONE, left) for name, left in self._remaining(spent).items()})
+        left = self._remaining(spent)
+        return Cost(**{name: max(Fraction(0), part) for name, part in left.items()})
 
     def exceeds(self, other: Cap) -> bool:
         """Whether this cap allows anything that the other does not."""
@@ -121,11 +95,8 @@ class Cap:
         return Room(_rounded_down(min(epsilon, self.epsilon)), _rounded_down(delta))
 
     def _remaining(self, spent: Cost) -> dict[str, Fraction]:
-        return {
-            "mu_squared": self.limits.mu_squared - spent.mu_squared,
-            "epsilon": self.limits.epsilon - spent.epsilon,
-            "delta": self.limits.delta - spent.delta,
-        }
+        gone = spent.parts()
+        return {name: limit - gone[name] for name, limit in self.limits.parts().items()}
 
 
 def _rounded_down(number: Fraction) -> float:

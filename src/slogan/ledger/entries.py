@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -22,10 +22,10 @@ from pydantic import (
 )
 from pydantic import ValidationError as NotAnEntryError
 
-from slogan.dp.accounting import composed, rounded_down, rounded_up
+from slogan.dp.accounting import composed, delta_at, epsilon_at, rounded_down, rounded_up
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetError, LedgerError
-from slogan.ledger.cap import Cap, account
+from slogan.ledger.cap import Cap
 from slogan.ledger.hash_chain import Link, head
 from slogan.storage.atomic import MANIFEST, Attempt, Outcome
 from slogan.storage.untrusted import is_sayable
@@ -33,32 +33,25 @@ from slogan.storage.untrusted import is_sayable
 _DEFAULT_EPSILON = Fraction(1)
 _DEFAULT_DELTA = Fraction(1, 10**6)
 
-
 _LARGEST = 10**100
 _MOST_BITS = 2**13
 """Of a numerator or denominator; those of releases have hundreds."""
 _MOST_BITS_TOGETHER = 2**18
 """Of the denominator of a sum: budgets of some thousand kinds have one."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 4_095
+_FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 
 
 def _fraction(number: object) -> Fraction:
-    found = number if isinstance(number, Fraction) else _read_fraction(number)
-    if max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS:
+    if isinstance(number, str) and len(number) <= _MOST_BITS and _FRACTION.fullmatch(number):
+        number = Fraction(number)
+    if not isinstance(number, Fraction):
+        raise ValueError("not a non-negative fraction")  # noqa: TRY004 - for pydantic
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
         raise ValueError("a fraction of too many digits")
-    if found > _LARGEST:
+    if number > _LARGEST:
         raise ValueError("not a number of reasonable size")
-    return found
-
-
-def _read_fraction(text: object) -> Fraction:
-    if (
-        not isinstance(text, str)
-        or len(text) > _MOST_BITS
-        or not re.fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", text)
-    ):
-        raise ValueError("not a non-negative fraction")
-    return Fraction(text)
+    return number
 
 
 Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
@@ -79,7 +72,7 @@ class Costs(_Entry):
     def of(cls, cost: Cost) -> Costs:
         """The entry of a cost."""
         try:
-            return cls(**{part.name: getattr(cost, part.name) for part in fields(cost)})
+            return cls(**cost.parts())
         except NotAnEntryError as cause:
             raise LedgerError(
                 "the cost of the release has more digits than a ledger keeps",
@@ -89,7 +82,7 @@ class Costs(_Entry):
     @property
     def cost(self) -> Cost:
         """The cost of an entry."""
-        return Cost(**{name: getattr(self, name) for name in type(self).model_fields})
+        return Cost(mu_squared=self.mu_squared, epsilon=self.epsilon, delta=self.delta)
 
 
 class Opened(_Entry):
@@ -115,15 +108,18 @@ class CapSet(_Entry):
         return Cap(epsilon=self.epsilon, delta=self.delta, limits=self.limits.cost)
 
 
-class Booked(_Entry):
-    """A release that is about to be published. Without a later outcome it counts as published."""
-
-    kind: Literal["release"] = "release"
+class _Run(_Entry):
     method: str
     parameters: dict[str, str | int | None]
     cost: Costs | None
-    """None if no accounting covers the release."""
+    """None for a test run, or if no accounting covers the release."""
     test_run: bool
+
+
+class Booked(_Run):
+    """A release that is about to be published. Without a later outcome it counts as published."""
+
+    kind: Literal["release"] = "release"
     allow_unaccounted: bool
     manifest_sha256: str = Field(pattern="^[0-9a-f]{64}$")
     target: str
@@ -146,15 +142,10 @@ class Booked(_Entry):
         return self
 
 
-class CameToNothing(_Entry):
+class CameToNothing(_Run):
     """A run whose noise let nothing through. It counts, or one could try until it does not."""
 
     kind: Literal["nothing"] = "nothing"
-    method: str
-    parameters: dict[str, str | int | None]
-    cost: Costs | None
-    """None for a test run."""
-    test_run: bool
 
 
 class Settled(_Entry):
@@ -204,11 +195,9 @@ class Books:
         """What became of each booked release, by the number of its entry."""
         return {e.release: e.outcome for e in self.entries if isinstance(e, Settled)}
 
-    def booked(self) -> Iterator[tuple[int, Booked]]:
+    def booked(self) -> list[tuple[int, Booked]]:
         """All releases that were ever about to be published, with the numbers of their entries."""
-        for number, entry in enumerate(self.entries):
-            if isinstance(entry, Booked):
-                yield number, entry
+        return [(n, entry) for n, entry in enumerate(self.entries) if isinstance(entry, Booked)]
 
     @cached_property
     def releases(self) -> list[Booked]:
@@ -216,11 +205,9 @@ class Books:
         return [e for number, e in self.booked() if self.outcomes.get(number) != "abandoned"]
 
     @property
-    def nothings(self) -> Iterator[tuple[int, CameToNothing]]:
+    def nothings(self) -> list[tuple[int, CameToNothing]]:
         """The runs that let nothing through, with the numbers of their entries."""
-        for number, entry in enumerate(self.entries):
-            if isinstance(entry, CameToNothing):
-                yield number, entry
+        return [(n, e) for n, e in enumerate(self.entries) if isinstance(e, CameToNothing)]
 
     @cached_property
     def spent(self) -> Cost:
@@ -232,9 +219,9 @@ class Books:
 
     def _require_sums(self, costs: list[Cost]) -> None:
         """Refuse fractions that have so little in common that adding them up takes hours."""
-        for part in fields(Cost):
+        for name in Cost().parts():
             common = 1
-            for denominator in {getattr(cost, part.name).denominator for cost in costs}:
+            for denominator in {cost.parts()[name].denominator for cost in costs}:
                 common = math.lcm(common, denominator)
                 if common.bit_length() > _MOST_BITS_TOGETHER:
                     raise LedgerError(
@@ -280,50 +267,42 @@ class Books:
                 for link in self.links
             ],
             "releases": len(self.releases),
-            "nothings": len([*self.nothings]),
+            "nothings": len(self.nothings),
             "unaccounted": sum(e.cost is None and not e.test_run for e in self.releases),
             "test_runs": sum(e.test_run for e in self.releases),
             "spent": _numbers(self.spent),
             "composed": self._composed(),
-            "cap": self._cap(),
-            "remaining": self._remaining(),
+            "cap": None if self.cap is None else self._shown_cap(self.cap),
+            "remaining": None if self.cap is None else self._remaining(self.cap),
         }
 
     def _composed(self) -> dict[str, float | None]:
         epsilon = self.cap.epsilon if self.cap else _DEFAULT_EPSILON
         delta = self.cap.delta if self.cap else _DEFAULT_DELTA
-        together = account(self.spent)
         try:
-            reached = rounded_up(together.epsilon(delta))
+            reached = rounded_up(epsilon_at(delta, self.spent))
         except BudgetError:  # the stages set aside all of this δ
             reached = None
         return {
             "epsilon": float(epsilon),
-            "delta_at_epsilon": rounded_up(together.delta(epsilon)),
+            "delta_at_epsilon": rounded_up(delta_at(epsilon, self.spent)),
             "delta": float(delta),
             "epsilon_at_delta": reached,
         }
 
-    def _cap(self) -> dict[str, Any] | None:
-        if self.cap is None:
-            return None
+    def _shown_cap(self, cap: Cap) -> dict[str, Any]:
         return {
-            "epsilon": float(self.cap.epsilon),
-            "delta": float(self.cap.delta),
-            "limits": _numbers(self.cap.limits, rounded_down),
+            "epsilon": float(cap.epsilon),
+            "delta": float(cap.delta),
+            "limits": _numbers(cap.limits, rounded_down),
             "came_first": self.cap_came_first,
         }
 
-    def _remaining(self) -> dict[str, Any] | None:
-        if self.cap is None:
-            return None
-        room = self.cap.room(self.spent)
-        return {
-            **_numbers(self.cap.remaining(self.spent), rounded_down),
-            "one_release": None if room is None else room._asdict(),
-        }
+    def _remaining(self, cap: Cap) -> dict[str, Any]:
+        room = cap.room(self.spent)
+        left = _numbers(cap.remaining(self.spent), rounded_down)
+        return {**left, "one_release": None if room is None else room._asdict()}
 
 
 def _numbers(cost: Cost, rounded: Callable[[Fraction], float] = rounded_up) -> dict[str, float]:
-    parts = ("mu_squared", "epsilon", "delta")
-    return {name: rounded(getattr(cost, name)) for name in parts}
+    return {name: rounded(part) for name, part in cost.parts().items()}

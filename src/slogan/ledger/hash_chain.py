@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,19 +43,11 @@ class Link:
     @property
     def hash(self) -> str:
         """The checksum of this link, and through `previous` of all before it."""
-        return hashlib.sha256(_canonical(self._parts())).hexdigest()
+        return hashlib.sha256(_canonical(asdict(self))).hexdigest()
 
     def line(self) -> bytes:
         """The link as it stands in the file."""
-        return _canonical({**self._parts(), "hash": self.hash}) + b"\n"
-
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "number": self.number,
-            "time": self.time,
-            "previous": self.previous,
-            "entry": self.entry,
-        }
+        return _canonical({**asdict(self), "hash": self.hash}) + b"\n"
 
 
 def head(links: Sequence[Link]) -> str:

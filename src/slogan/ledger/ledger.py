@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_path
 
@@ -53,6 +54,20 @@ class Charge:
     parameters: Mapping[str, str | int | float | None]
     cost: Cost | None
     test_run: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """What an entry says of the run. It holds no floats: one number has one spelling."""
+        spelled = {
+            name: str(value) if isinstance(value, float) else value
+            for name, value in self.parameters.items()
+        }
+        cost = None if self.test_run or self.cost is None else Costs.of(self.cost)
+        return {
+            "method": self.method,
+            "parameters": spelled,
+            "cost": cost,
+            "test_run": self.test_run,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,46 +158,31 @@ class Ledger:
             allow_unaccounted: Whether a release may be one that no accounting covers.
         """
 
-        def booked(attempt: Attempt) -> AbstractContextManager[Books]:
-            return self._book(attempt, charge, ended, allow_unaccounted=allow_unaccounted)
+        @contextmanager
+        def booked(attempt: Attempt) -> Generator[Books]:
+            with self._settled() as books:
+                _require(books, charge, allow_unaccounted=allow_unaccounted)
+                entry = Booked(
+                    **charge.fields(),
+                    allow_unaccounted=allow_unaccounted,
+                    manifest_sha256=sha256_of(attempt.partial / MANIFEST),
+                    target=str(attempt.target),
+                    token=attempt.token,
+                )
+                attempt.name_ledger(self.file)
+                longer = self._add(books, entry)
+                try:
+                    yield longer
+                finally:
+                    ended.append(self._settle(longer))
 
         return booked
 
     def book_nothing(self, charge: Charge) -> Books:
         """Record a run whose noise left nothing to release; it counts whatever the cap says."""
-        cost = None if charge.test_run else charge.cost
-        entry = CameToNothing(
-            method=charge.method,
-            parameters={name: _plain(value) for name, value in charge.parameters.items()},
-            cost=None if cost is None else Costs.of(cost),
-            test_run=charge.test_run,
-        )
+        entry = CameToNothing(**charge.fields())
         with self._settled() as books:
             return self._add(books, entry)
-
-    @contextmanager
-    def _book(
-        self, attempt: Attempt, charge: Charge, ended: list[Books], *, allow_unaccounted: bool
-    ) -> Generator[Books]:
-        with self._settled() as books:
-            _require(books, charge, allow_unaccounted=allow_unaccounted)
-            cost = None if charge.test_run else charge.cost
-            entry = Booked(
-                method=charge.method,
-                parameters={name: _plain(value) for name, value in charge.parameters.items()},
-                cost=None if cost is None else Costs.of(cost),
-                test_run=charge.test_run,
-                allow_unaccounted=allow_unaccounted,
-                manifest_sha256=sha256_of(attempt.partial / MANIFEST),
-                target=str(attempt.target),
-                token=attempt.token,
-            )
-            attempt.name_ledger(self.file)
-            booked = self._add(books, entry)
-            try:
-                yield booked
-            finally:
-                ended.append(self._settle(booked))
 
     @contextmanager
     def _settled(self) -> Generator[Books]:
@@ -280,11 +280,6 @@ def _population(file: Path) -> str:
     return Books(file, tuple(Chain(file).read())).population
 
 
-def _plain(value: str | float | None) -> str | int | None:
-    """Entries hold no floats: one number has one spelling."""
-    return str(value) if isinstance(value, float) else value
-
-
 def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
     cap, name = books.cap, books.population
     if cap is None:
@@ -323,6 +318,6 @@ def _refusal(books: Books, cap: Cap, cost: Cost) -> BudgetRefusedError:
 
 
 def _words(cost: Cost) -> str:
-    parts = {"mu squared": cost.mu_squared, "epsilon": cost.epsilon, "delta": cost.delta}
-    said = [f"{name} = {rounded_up(part):.4g}" for name, part in parts.items() if part]
+    parts = cost.parts().items()
+    said = [f"{name.replace('_', ' ')} = {rounded_up(part):.4g}" for name, part in parts if part]
     return ", ".join(said) or "nothing"

@@ -19,21 +19,19 @@ from slogan.budget import PrivacyBudget
 from slogan.dp import intervals as enclosures
 from slogan.dp.accounting import (
     NOTHING,
+    TINIEST,
     Account,
     composed,
+    gaussian_budget,
+    gaussian_delta,
+    gaussian_epsilon,
     gaussian_room,
+    normal_quantile,
     rounded_down,
     rounded_up,
     spendable,
     split,
     variance,
-)
-from slogan.dp.curves import (
-    TINIEST,
-    gaussian_budget,
-    gaussian_delta,
-    gaussian_epsilon,
-    normal_quantile,
 )
 from slogan.dp.mechanisms import Approximate, CappedSampling, Cost, Gaussian
 from slogan.errors import BudgetError

@@ -7,24 +7,22 @@ from fractions import Fraction
 import pytest
 
 from slogan.budget import PrivacyBudget
-from slogan.dp import curves
+from slogan.dp import accounting
 from slogan.dp import intervals as enclosures
 from slogan.dp.accounting import (
     GRID,
     NOTHING,
     SET_ASIDE,
+    TINIEST,
     Account,
+    gaussian_budget,
+    gaussian_delta,
+    gaussian_epsilon,
     gaussian_room,
     rounded_down,
     rounded_up,
     spendable,
     variance,
-)
-from slogan.dp.curves import (
-    TINIEST,
-    gaussian_budget,
-    gaussian_delta,
-    gaussian_epsilon,
 )
 from slogan.dp.mechanisms import (
     Approximate,
@@ -207,7 +205,7 @@ def test_noise_without_variance_is_refused(variance_):
 
 
 def test_what_is_not_computed_is_below_the_tiniest_delta():
-    assert Fraction(enclosures.tail(Decimal(curves._FAR)).high) < TINIEST
+    assert Fraction(enclosures.tail(Decimal(accounting._FAR)).high) < TINIEST
 
 
 def test_what_costs_nothing_reveals_nothing():
@@ -231,14 +229,18 @@ def test_curves_need_a_probability(delta):
 
 @pytest.mark.parametrize("part", [0.9999999, 0.9])
 def test_a_quantile_that_was_guessed_too_small_is_raised_until_it_is_not(monkeypatch, part):
-    guess = curves.ndtri
-    monkeypatch.setattr(curves, "ndtri", lambda probability: guess(probability) * part)
+    guess = accounting.ndtri
+    monkeypatch.setattr(accounting, "ndtri", lambda probability: guess(probability) * part)
     for probability in (Fraction(1, 3), Fraction("1e-6"), Fraction("1e-30")):
-        z = curves.normal_quantile(probability)
+        z = accounting.normal_quantile(probability)
 
         assert Fraction(enclosures.tail(enclosures.enclose(z).low).high) <= probability
         assert z < 2 * -guess(float(probability))
-    assert curves.normal_quantile(Fraction(1, 2)) == curves.normal_quantile(Fraction(9, 10)) == 0
+    assert (
+        accounting.normal_quantile(Fraction(1, 2))
+        == accounting.normal_quantile(Fraction(9, 10))
+        == 0
+    )
     for wrong in (Fraction(0), Fraction(1)):
         with pytest.raises(BudgetError, match="delta must lie between"):
-            curves.normal_quantile(wrong)
+            accounting.normal_quantile(wrong)

@@ -10,11 +10,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account, gaussian_room
-from slogan.dp.curves import gaussian_budget
+from slogan.dp.accounting import Account, delta_at, gaussian_budget, gaussian_room
 from slogan.dp.mechanisms import Approximate, CappedSampling, Cost, Gaussian
 from slogan.errors import BudgetError
-from slogan.ledger.cap import Cap, account
+from slogan.ledger.cap import Cap
 
 MILLIONTH = Fraction(1, 10**6)
 CAP = Cap.of("1", "1e-6")
@@ -30,7 +29,7 @@ costs = st.builds(Cost, epsilon=parts, mu_squared=parts, delta=parts.map(lambda 
 def test_what_is_within_the_limits_keeps_the_promise(epsilon, delta, share):
     cap = Cap.of(epsilon, delta, epsilon_aside=epsilon * share)
 
-    assert account(cap.limits).delta(epsilon) <= delta
+    assert delta_at(epsilon, cap.limits) <= delta
     assert cap.admits(cap.limits)
     assert cap.remaining(cap.limits) == Cost()
 
@@ -41,8 +40,8 @@ def test_what_is_admitted_is_never_worse_than_the_limits(spent, limits):
     epsilon = Fraction(3)
     cap = Cap(epsilon=epsilon, delta=Fraction(1), limits=limits)
     if cap.admits(spent):
-        promised = account(limits).delta(epsilon)
-        assert account(spent).delta(epsilon) <= promised * (1 + Fraction(1, 10**9))
+        promised = delta_at(epsilon, limits)
+        assert delta_at(epsilon, spent) <= promised * (1 + Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("part", ["mu_squared", "epsilon", "delta"])

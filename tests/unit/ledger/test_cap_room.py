@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import gaussian_room
+from slogan.dp.accounting import delta_at, gaussian_room
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetError
-from slogan.ledger.cap import Cap, _rounded_down, account
+from slogan.ledger.cap import Cap, _rounded_down
 
 HAIR = 1 - Fraction(1, 10**9)
 CAP = Cap.of("1", "1e-6")
@@ -19,7 +19,7 @@ CAP = Cap.of("1", "1e-6")
 @pytest.mark.parametrize("epsilon", [Fraction(1, 8), Fraction(1, 4), Fraction(1, 2)])
 def test_limits_may_reach_delta_and_no_more(epsilon):
     limits = Cost(mu_squared=Fraction(1, 2), epsilon=epsilon)
-    delta = account(limits).delta(Fraction(3))
+    delta = delta_at(Fraction(3), limits)
 
     assert Cap(epsilon=Fraction(3), delta=delta, limits=limits).admits(limits)
     with pytest.raises(BudgetError, match="limits"):

@@ -13,10 +13,11 @@ import pytest
 from pydantic import ValidationError
 from tests.helpers import fill
 
+from slogan.dp.accounting import delta_at, epsilon_at
 from slogan.dp.mechanisms import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 from slogan.ledger import hash_chain
-from slogan.ledger.cap import Cap, account
+from slogan.ledger.cap import Cap
 from slogan.ledger.entries import Booked, Books, CameToNothing, CapSet, Costs, Opened, Settled
 from slogan.ledger.hash_chain import Chain, Link
 from slogan.ledger.ledger import Charge, Ledger, _words, publish_recorded, settled
@@ -252,8 +253,8 @@ def test_without_a_cap_the_costs_are_read_at_usual_numbers():
     shown = books(release_entry(spent)).to_dict()["composed"]
 
     assert (shown["epsilon"], shown["delta"]) == (1.0, 1e-6)
-    assert Fraction(shown["delta_at_epsilon"]) > account(spent).delta(Fraction(1))
-    assert Fraction(shown["epsilon_at_delta"]) > account(spent).epsilon(Fraction(1, 10**6))
+    assert Fraction(shown["delta_at_epsilon"]) > delta_at(Fraction(1), spent)
+    assert Fraction(shown["epsilon_at_delta"]) > epsilon_at(Fraction(1, 10**6), spent)
 
 
 def test_what_was_spent_is_shown_rounded_up_and_what_is_left_rounded_down():
@@ -267,8 +268,8 @@ def test_what_was_spent_is_shown_rounded_up_and_what_is_left_rounded_down():
         assert limit * (1 - Fraction(1, 2**51)) <= Fraction(limits[part]) <= limit
         rest = limit - exact
         assert rest * (1 - Fraction(1, 2**51)) <= Fraction(left[part]) <= rest
-    assert Fraction(composed["delta_at_epsilon"]) >= account(THIRD).delta(CAP.epsilon)
-    assert Fraction(composed["epsilon_at_delta"]) >= account(THIRD).epsilon(CAP.delta)
+    assert Fraction(composed["delta_at_epsilon"]) >= delta_at(CAP.epsilon, THIRD)
+    assert Fraction(composed["epsilon_at_delta"]) >= epsilon_at(CAP.delta, THIRD)
 
 
 def test_an_entry_is_not_changed_once_it_was_read():

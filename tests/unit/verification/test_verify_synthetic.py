@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slogan
-from slogan.dp.curves import gaussian_delta
+from slogan.dp.accounting import gaussian_delta
 from slogan.manifest.manifest import Manifest
 from slogan.report.public import public_page
 from slogan.storage.atomic import sha256_of

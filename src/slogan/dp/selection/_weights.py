@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Ints
-from slogan.dp.curves import normal_quantile
+from slogan.dp.accounting import normal_quantile
 from slogan.dp.remote import RemoteContributions, RemoteHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, Words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 from tests.strategies import histogram, histograms
 
-from slogan.dp.curves import normal_quantile
+from slogan.dp.accounting import normal_quantile
 from slogan.dp.selection._weights import (
     GRID,
     MOST,

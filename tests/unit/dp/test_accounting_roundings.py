@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from slogan.budget import PrivacyBudget
-from slogan.dp import accounting, curves, mechanisms, private_rows
+from slogan.dp import accounting, mechanisms, private_rows
 from slogan.dp import intervals as enclosures
 from slogan.dp.intervals import Enclosure, enclose
 
@@ -215,7 +215,7 @@ def smaller(*numbers):
     return found
 
 
-MODULES = (enclosures, curves, mechanisms, accounting, private_rows)
+MODULES = (enclosures, mechanisms, accounting, private_rows)
 
 
 @pytest.fixture
@@ -268,9 +268,9 @@ def test_curves_are_rounded_up_at_every_step(epsilon, cost, monkeypatch):
     for name in ("tail", "mills"):
         monkeypatch.setattr(enclosures, name, falling(getattr(enclosures, name)))
     monkeypatch.setattr(enclosures, "density", at_one_end(enclosures.density))
-    monkeypatch.setattr(curves, "min", smaller, raising=False)
+    monkeypatch.setattr(accounting, "min", smaller, raising=False)
 
-    assert 0 < curves.gaussian_delta(Fraction(epsilon), Fraction(cost)) <= 1
+    assert 0 < accounting.gaussian_delta(Fraction(epsilon), Fraction(cost)) <= 1
 
 
 @pytest.mark.usefixtures("watched")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from slogan.dp.curves import (
+from slogan.dp.accounting import (
     TINIEST,
     _greatest,
     _least,
