@@ -16,7 +16,6 @@ from slogan.arrays import Ints
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
-from slogan.dp.remote import AnyHistogram, brought
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import (
     BITS,
@@ -28,6 +27,7 @@ from slogan.dp.selection._weights import (
     spread,
     threshold,
 )
+from slogan.dp.sums import AnyHistogram, brought
 from slogan.errors import OptionError
 from slogan.randomness import Randomness
 

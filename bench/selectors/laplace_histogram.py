@@ -12,9 +12,9 @@ from slogan.dp import intervals as enclosures
 from slogan.dp.intervals import UP, enclose
 from slogan.dp.mechanisms import Approximate
 from slogan.dp.noise import discrete_laplace
-from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import capped
+from slogan.dp.sums import AnyHistogram
 from slogan.randomness import Randomness
 
 MOST = 1

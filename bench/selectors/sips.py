@@ -12,9 +12,9 @@ import numpy as np
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
-from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import CLOSED, GRID, MOST, capped, spread, threshold
+from slogan.dp.sums import AnyHistogram
 from slogan.randomness import Randomness
 
 SHARES = (Fraction(1, 13), Fraction(3, 13), Fraction(9, 13))

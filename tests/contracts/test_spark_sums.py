@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from slogan.dp import statistics
-from slogan.dp.association import together_sums
 from slogan.dp.grouping import Grouping
 from slogan.dp.selection import SelectionBudget, _weights, pooled
 from slogan.dp.selection._weights import CLOSED, capped, spread, tossed
-from slogan.dp.sums import clipped_counts, coverage_sums, size_sums
+from slogan.dp.sums import clipped_counts, coverage_sums, size_sums, together_sums
 from slogan.errors import SloganError
 from slogan.histogram import PairHistogram
 from slogan.randomness import SeededRandomness

@@ -56,7 +56,6 @@ _GUARDS = {
         "tests/unit/dp/test_noise_inversions.py",
     ],
     "dp/sums.py": _STAGES,
-    "dp/remote.py": _STAGES,
     "dp/selection/_weights.py": _SELECTION,
     "dp/selection/pooled.py": _SELECTION,
     "verification/conditions.py": _VERIFIERS_NUMBERS,
@@ -86,7 +85,6 @@ _GUARDS = {
     "ledger/entries.py": _BOOKS,
     "ledger/hash_chain.py": _LEDGER,
     "ledger/ledger.py": _LEDGER,
-    "dp/association.py": _STAGES,
     "dp/statistics.py": _STAGES,
     "dp/selection/weighted_gaussian.py": _SELECTION,
 }

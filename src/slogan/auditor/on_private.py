@@ -23,11 +23,17 @@ from slogan.arrays import Ints
 from slogan.auditor import Attack, Claim, joined
 from slogan.budget import exact
 from slogan.dp.accounting import Account
-from slogan.dp.association import together_sums
 from slogan.dp.grouping import Grouping
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.private_rows import FULL, capped_sample
-from slogan.dp.sums import clipped_counts, coverage_sums, noisy_counts, noisy_sums, size_sums
+from slogan.dp.sums import (
+    clipped_counts,
+    coverage_sums,
+    noisy_counts,
+    noisy_sums,
+    size_sums,
+    together_sums,
+)
 from slogan.histogram import Output, PairHistogram
 from slogan.randomness import Randomness
 

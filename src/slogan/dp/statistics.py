@@ -16,17 +16,18 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import Account, gaussian_room, normal_quantile, spendable, split
-from slogan.dp.association import Association, noisy_association
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost
-from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.sums import (
     LARGEST,
     NORM,
+    AnyHistogram,
+    Association,
     Coverage,
     NoisySums,
     Sizes,
+    noisy_association,
     noisy_counts,
     noisy_coverage,
     noisy_sizes,

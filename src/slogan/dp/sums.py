@@ -1,28 +1,79 @@
-"""Private sums over users: counts of clicks, coverage, and how many pairs users hold.
+"""Private sums over users: clicks, coverage, how many pairs users hold, and which together.
 
 Sums are integers on a grid. A user's part is rounded toward zero, so a norm that holds for real
 numbers holds here. `noisy_sums` is the one place where noise is added.
-Proofs: docs/proofs/counts.md, docs/proofs/coverage.md, docs/proofs/sizes.md.
+Proofs: docs/proofs/counts.md, coverage.md, sizes.md, association.md.
+
+A histogram may stand elsewhere, such as in Spark (`RemoteHistogram`). What comes from there are
+sums over users, each the one that the function of the same name computes here, number for number,
+so noise, order of stages and proofs are the same wherever the rows of a log stand.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.dp.accounting import GRID, variance
+from slogan.dp.grouping import INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
-from slogan.dp.remote import AnyHistogram
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 BITS = GRID.denominator.bit_length() - 1
 _STEP = 9  # a remainder below 2^53, shifted by so many bits, still fits
+
+
+class RemoteContributions(Protocol):
+    """The sets C_u of `capped`, elsewhere: the members of `Contributions`, and `spread`."""
+
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def most(self) -> int: ...
+    @property
+    def speakers(self) -> Ints: ...
+    @property
+    def held(self) -> Flags: ...
+    def spread(self, halvings: NDArray[np.int8], heaviest: Ints) -> Ints: ...
+
+
+class RemoteHistogram(Protocol):
+    """The clicks of a log, elsewhere: members of `PairHistogram`, and what functions here compute.
+
+    `brought` are all rows, in this process; refused if they do not fit.
+    """
+
+    @property
+    def users(self) -> int: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def pair_total(self) -> Ints: ...
+    def query_of(self, pairs: Ints) -> Ints: ...
+    def brought(self) -> PairHistogram: ...
+    def heaviest(self, most: int) -> float: ...
+    def capped(self, rng: Randomness, most: int) -> RemoteContributions: ...
+    def clipped_counts(self, pairs: Ints, *, norm: int) -> Ints: ...
+    def size_sums(self, pairs: Ints) -> Ints: ...
+    def coverage_sums(self, pairs: Ints) -> Ints: ...
+    def together_sums(self, pairs: Ints, grouping: Grouping) -> Ints: ...
+
+
+AnyHistogram = PairHistogram | RemoteHistogram
+
+
+def brought(hist: AnyHistogram) -> PairHistogram:
+    """The histogram in this process."""
+    return hist if isinstance(hist, PairHistogram) else hist.brought()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -43,12 +94,8 @@ def noisy_sums(
 ) -> NoisySums:
     """Add independent Gaussian noise, rounded down to the grid, to every sum.
 
-    Args:
-        sums: In steps of the grid; their length must not depend on the log.
-        name: Of the stage.
-        norm_squared: The square of the largest L2 norm of what one user adds, in units, not steps.
-        mu_squared: What the stage may spend.
-        rng: Where the noise comes from.
+    Sums are in steps of the grid; how many there are must not depend on the log. The norm is the
+    largest L2 norm of what one user adds, in units, not steps.
     """
     square = variance(mu_squared, norm_squared=norm_squared)
     noise = floored_gaussian(len(sums), rng, variance=square, grid=GRID)
@@ -89,12 +136,7 @@ def noisy_counts(
 ) -> NoisySums:
     """The clicks on each of these pairs, scaled user by user to L2 ≤ norm, plus noise.
 
-    Args:
-        hist: The clicks of whole users.
-        pairs: The released pairs, sorted; chosen without another look at the log.
-        mu_squared: What the stage may spend.
-        rng: Where the noise comes from.
-        norm: C, a public constant.
+    The released pairs are sorted, and were chosen without another look at the log.
     """
     sums = clipped_counts(hist, pairs, norm=norm)
     return noisy_sums(sums, name="counts", norm_squared=norm**2, mu_squared=mu_squared, rng=rng)
@@ -204,3 +246,87 @@ def size_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
     present = np.bincount(hist.user, minlength=hist.users) > 0
     size = np.bincount(hist.only(pairs).user, minlength=hist.users)
     return np.bincount(np.minimum(size[present], LARGEST), minlength=LARGEST + 1) << BITS
+
+
+MOST_HELD = 255
+"""Of one category a user is taken to hold at most so many pairs."""
+CLEAR = 1.05
+"""An eigenvalue counts as signal from this many times the largest one that noise alone has."""
+EDGE = 3.0
+"""And by so many standard deviations of the noise more, which small tables need."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Association:
+    """How often pairs of two categories are held together, as far as that is clear of the noise."""
+
+    grouping: Grouping
+    together: Floats
+    """A symmetric table over the categories, nowhere negative, of two pairs in either order."""
+    rank: int
+    """How many eigenvalues are clear of the noise."""
+    stage: Gaussian
+
+    @property
+    def kind(self) -> str:
+        """What the synthetic users follow: the grouping, or nothing."""
+        return self.grouping.name if self.rank >= self.grouping.least_rank else INDEPENDENT
+
+
+def noisy_association(
+    hist: AnyHistogram, pairs: Ints, grouping: Grouping, *, mu_squared: Fraction, rng: Randomness
+) -> Association:
+    """Count how often two of these pairs are held together, by their categories, and add noise."""
+    sums = together_sums(hist, pairs, grouping)
+    noisy = noisy_sums(sums, name="association", norm_squared=1, mu_squared=mu_squared, rng=rng)
+    table, rank = denoised(noisy.values, grouping.categories, float(noisy.stage.variance) ** 0.5)
+    return Association(grouping=grouping, together=table, rank=rank, stage=noisy.stage)
+
+
+def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
+    """The upper triangle, row by row, of how many two different pairs each user holds together.
+
+    A user that holds v_g pairs of category g adds v_g·v_h for g < h and v_g(v_g − 1)/2 for g = h,
+    all multiplied by ⌊2^20/√N⌋ steps, N being the sum of their squares. Not private yet.
+    """
+    size = grouping.categories
+    if not 0 < size <= MOST_CATEGORIES:
+        raise ValueError(f"a table of {size} categories does not fit in 64 bits")
+    if not isinstance(hist, PairHistogram):
+        return hist.together_sums(pairs, grouping)
+    held = hist.only(pairs[grouping.category >= 0])
+    category = grouping.category[grouping.category >= 0][held.pair]
+    # v: one row for each user, one column for each category; what is there twice is added up
+    v = sp.csr_array((np.ones_like(category), (held.user, category)), shape=(hist.users, size))
+    v.data = np.minimum(v.data, MOST_HELD)
+    same = v.copy()
+    same.data = v.data * (v.data - 1) // 2
+    second, fourth, inside = (
+        np.asarray(power.sum(axis=1), dtype=np.int64) for power in (v**2, v**4, same**2)
+    )
+    square = (second * second - fourth) // 2 + inside
+    weight = np.zeros(hist.users, dtype=np.int64)
+    holds_two = np.flatnonzero(square)
+    ones = np.ones_like(holds_two)
+    weight[holds_two] = roots(quotients(ones, square[holds_two], bits=2 * BITS))
+    weighted = v.copy()
+    weighted.data = v.data * np.repeat(weight, np.diff(v.indptr))
+    table = (v.T @ weighted).toarray()
+    table[np.diag_indices(size)] = np.asarray(same.T @ weight)
+    return table[np.triu_indices(size)].astype(np.int64)
+
+
+def denoised(triangle: Floats, size: int, deviation: float) -> tuple[Floats, int]:
+    """The table that the eigenvalues clear of the noise make up, and how many there are.
+
+    The largest one of a symmetric table of noise alone is about 2·deviation·√size; that of a small
+    table varies by a few deviations.
+    """
+    table = np.zeros((size, size))
+    table[np.triu_indices(size)] = triangle
+    # two pairs in either order: those of one category are counted once so far
+    table = table + table.T
+    value, vector = np.linalg.eigh(table)
+    clear = value > deviation * (CLEAR * 2 * size**0.5 + EDGE)
+    signal = (vector[:, clear] * value[clear]) @ vector[:, clear].T
+    return np.maximum(signal, 0.0), int(clear.sum())

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.association import Association
 from slogan.dp.grouping import INDEPENDENT
-from slogan.dp.sums import LARGEST, Sizes
+from slogan.dp.sums import LARGEST, Association, Sizes
 from slogan.histogram import Output
 from slogan.randomness import Randomness
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from slogan.arrays import Ints
-from slogan.dp.remote import AnyHistogram, brought
+from slogan.dp.sums import AnyHistogram, brought
 from slogan.engines.pseudonyms import IdKind
 from slogan.errors import AllPairsUniqueError, SingleUserError
 from slogan.histogram import LogSize, Output, PairHistogram

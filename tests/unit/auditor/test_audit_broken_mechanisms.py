@@ -10,7 +10,7 @@ from tests.unit.auditor.attacked import END_TO_END, attacked, caught
 
 import slogan
 from slogan.auditor import on_private, on_sampling
-from slogan.dp import accounting, association, private_rows, selection, statistics, sums
+from slogan.dp import accounting, private_rows, selection, statistics, sums
 from slogan.dp.private_rows import FULL, weighted_clicks
 from slogan.dp.selection import pooled, weighted_gaussian
 from slogan.dp.selection._weights import capped as contributions
@@ -55,7 +55,7 @@ def test_half_the_noise_is_caught(log, mode):
     [
         ("counts", sums, "roots", lambda square, real=sums.roots: 2 * real(square)),
         ("coverage", sums, "quotients", lambda above, below, bits: above << bits),
-        ("association", association, "roots", lambda square: np.full_like(square, 1 << 20)),
+        ("association", sums, "roots", lambda square: np.full_like(square, 1 << 20)),
     ],
 )
 def test_users_who_are_not_clipped_are_caught(log, name, module, what, broken):

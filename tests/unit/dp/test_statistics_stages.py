@@ -8,17 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import histogram, histograms
 
-from slogan.dp import association, sums
-from slogan.dp.association import denoised, together_sums
+from slogan.dp import sums
 from slogan.dp.grouping import Grouping
 from slogan.dp.sums import (
     Sizes,
     clipped_counts,
     coverage_sums,
+    denoised,
     noisy_coverage,
     noisy_sizes,
     noisy_sums,
     size_sums,
+    together_sums,
 )
 from slogan.histogram import PairHistogram
 from slogan.randomness import SeededRandomness
@@ -204,4 +205,4 @@ def test_clear_structure_survives_and_noise_alone_does_not():
 def test_too_many_categories_are_refused():
     kind = Grouping(name="taxonomy", category=np.zeros(1, dtype=np.int64), categories=801)
     with pytest.raises(ValueError, match="64 bits"):
-        association.together_sums(histogram([[1]]), np.array([0]), kind)
+        sums.together_sums(histogram([[1]]), np.array([0]), kind)

@@ -11,22 +11,25 @@ from hypothesis import strategies as st
 from tests.strategies import histogram
 
 from slogan.budget import PrivacyBudget
-from slogan.dp import association, private_rows, statistics, sums
+from slogan.dp import private_rows, statistics, sums
 from slogan.dp.accounting import gaussian_room, variance
-from slogan.dp.association import Association, denoised, noisy_association, together_sums
 from slogan.dp.grouping import MOST_CATEGORIES, Grouping
 from slogan.dp.mechanisms import Cost, Gaussian
-from slogan.dp.remote import brought
 from slogan.dp.selection import Selected
 from slogan.dp.sums import (
+    Association,
     NoisySums,
+    brought,
     clipped_counts,
     coverage_sums,
+    denoised,
+    noisy_association,
     noisy_counts,
     noisy_coverage,
     noisy_sizes,
     noisy_sums,
     size_sums,
+    together_sums,
 )
 from slogan.errors import OptionError
 from slogan.progress import Steps
@@ -240,7 +243,7 @@ def test_what_is_clear_is_told_by_the_deviation_of_the_noise(monkeypatch):
     Recorded(monkeypatch)
     told = []
     monkeypatch.setattr(
-        association, "denoised", lambda *table: told.append(table) or (np.zeros((2, 2)), 0)
+        sums, "denoised", lambda *table: told.append(table) or (np.zeros((2, 2)), 0)
     )
     grouping = Grouping(name="taxonomy", category=np.arange(2), categories=2)
     noisy_association(
@@ -340,7 +343,7 @@ def test_the_manifest_is_told_the_constants():
     assert {name for name in told if name.startswith("share_")} == {
         f"share_{name}" for name in statistics.SHARES
     }
-    assert association.MOST_HELD == 255
+    assert sums.MOST_HELD == 255
 
 
 def test_the_verifier_expects_these_constants_and_no_others():

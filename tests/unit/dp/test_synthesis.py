@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.dp import grouping
-from slogan.dp.association import Association
 from slogan.dp.grouping import (
     HEAD,
     Grouping,
@@ -22,7 +21,7 @@ from slogan.dp.grouping import (
     registrable,
 )
 from slogan.dp.mechanisms import Gaussian
-from slogan.dp.sums import LARGEST, Sizes
+from slogan.dp.sums import LARGEST, Association, Sizes
 from slogan.dp.synthesis import Mixture, deal, fit_mixture
 from slogan.errors import OptionError
 from slogan.planning.objectives import PrivatePairs, load, names

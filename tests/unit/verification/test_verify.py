@@ -760,7 +760,7 @@ def test_the_verifier_shares_no_code_with_what_made_the_release():
         ("verification/conditions.py", "from ..release.base import Publication"),
         ("verification/evidence.py", "def f():\n    from slogan.workflows import sanitize"),
         ("manifest/manifest.py", "from slogan.planning.solvers import Effort"),
-        ("logs/rows.py", "from slogan.dp.remote import AnyHistogram"),
+        ("logs/rows.py", "from slogan.dp.sums import AnyHistogram"),
         ("engines/settings.py", "from slogan.engines.engine import Engine"),
     ],
 )

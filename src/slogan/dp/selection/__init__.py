@@ -8,7 +8,7 @@ from typing import Protocol
 
 from slogan.arrays import Ints
 from slogan.dp.mechanisms import Stage
-from slogan.dp.remote import AnyHistogram
+from slogan.dp.sums import AnyHistogram
 from slogan.randomness import Randomness
 from slogan.registry import load_module, module_names
 

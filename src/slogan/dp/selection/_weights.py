@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Ints
 from slogan.dp.accounting import normal_quantile
-from slogan.dp.remote import RemoteContributions, RemoteHistogram
+from slogan.dp.sums import RemoteContributions, RemoteHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, Words
 from slogan.storage.compilation import compiled

@@ -18,7 +18,6 @@ from slogan.arrays import Ints
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
-from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import (
     CLOSED,
@@ -33,6 +32,7 @@ from slogan.dp.selection._weights import (
     spread,
     steps_up,
 )
+from slogan.dp.sums import AnyHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, SystemRandomness
 

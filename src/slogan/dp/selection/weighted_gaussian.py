@@ -9,9 +9,9 @@ import numpy as np
 from slogan.dp.accounting import variance
 from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
-from slogan.dp.remote import AnyHistogram
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import GRID, MOST, capped, spread, threshold
+from slogan.dp.sums import AnyHistogram
 from slogan.randomness import Randomness
 
 

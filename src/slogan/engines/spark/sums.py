@@ -17,10 +17,9 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.arrays import Flags, Ints
-from slogan.dp.association import MOST_HELD
 from slogan.dp.grouping import Grouping
 from slogan.dp.selection._weights import CLOSED, HALVINGS, Halvings
-from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS
+from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS, MOST_HELD
 from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.sql import (
