@@ -32,9 +32,8 @@ from slogan.measures import (
     Comparison,
     Reference,
     Results,
-    also_clicked,
-    diversity,
-    size,
+    association,
+    retention,
     supports,
 )
 from slogan.randomness import SystemRandomness
@@ -206,8 +205,8 @@ def true_coverage(hist: PairHistogram, output: PairHistogram) -> Fraction:
 
 
 def _told(found: Results) -> dict[str, float | None]:
-    clicks, retained = found[size.MEASURE], found[diversity.MEASURE]
-    distances, hits = found[supports.MEASURE], found[also_clicked.MEASURE]
+    clicks, retained = found[supports.SIZE], found[retention.DIVERSITY]
+    distances, hits = found[supports.SUPPORTS], found[association.ALSO_CLICKED]
     common, rare = distances.frequent
     return {
         "clicks": clicks.size,

@@ -22,7 +22,7 @@ from slogan.dp.mechanisms import Approximate, Gaussian
 from slogan.dp.selection import SelectionBudget
 from slogan.dp.statistics import Spending, measure, spread
 from slogan.histogram import Output, PairHistogram
-from slogan.measures import CoOccurrence, hit_rate
+from slogan.measures.cooccurrence import CoOccurrence, hit_rate
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Steps
 from slogan.randomness import Randomness, randomness

@@ -476,11 +476,10 @@ def test_the_fields_of_evaluate_are_documented(tmp_path):
     evaluation = slogan.evaluate(tmp_path / "clicks.tsv", tmp_path / "release")
     rest = evaluation.to_dict()
     assert rest.pop("yardstick").keys() <= rest.keys()
-    for name in measures.names():
-        measure = measures.load(name)
-        text = page("reference/measures.md").split(f"\n## {name}\n")[1].split("\n## ")[0]
+    for measure in measures.all_measures():
+        text = page("reference/measures.md").split(f"\n## {measure.name}\n")[1].split("\n## ")[0]
         found = measure.to_dict(evaluation.release[measure])
-        assert [n for n in fields(found) if not documented(n, text)] == [], name
+        assert [n for n in fields(found) if not documented(n, text)] == [], measure.name
         rest = {n: value for n, value in rest.items() if n not in found}
 
     assert [n for n in fields(rest) if not documented(n, told_of("evaluate"))] == []

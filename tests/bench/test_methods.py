@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.strategies import histogram, histograms
 
 from slogan.histogram import PairHistogram
-from slogan.measures import Comparison, Reference, Results, diversity, size, supports
+from slogan.measures import Comparison, Reference, Results, retention, supports
 from slogan.randomness import SeededRandomness
 
 NO_NOISE = Fraction(2_000)
@@ -373,9 +373,9 @@ def test_whoever_publishes_everything_scores_perfectly():
             samples=None,
         )
     )
-    frequent, retained = found[supports.MEASURE].first, found[diversity.MEASURE]
+    frequent, retained = found[supports.SUPPORTS].first, found[retention.DIVERSITY]
 
-    assert coverage == found[size.MEASURE].size_ratio == 1
+    assert coverage == found[supports.SIZE].size_ratio == 1
     assert (frequent.precision, frequent.recall) == (1, 1)
     assert frequent.sum_support_distance == 0
     assert retained.pairs.share == retained.queries.share == 1

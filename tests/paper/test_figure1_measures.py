@@ -8,8 +8,7 @@ from tests.strategies import histogram
 
 from slogan.histogram import PairHistogram
 from slogan.measures import Totals
-from slogan.measures.click_coverage import click_coverage
-from slogan.measures.diversity import retained_pairs, retained_queries
+from slogan.measures.retention import click_coverage, retained_pairs, retained_queries
 from slogan.measures.supports import frequent_pairs, support_distance
 from slogan.measures.triplets import Triplets, redrawn
 from slogan.randomness import SeededRandomness

@@ -61,14 +61,14 @@ def evaluate(
 
 def text(evaluation: Evaluation) -> RenderableType:
     """What is kept, beside a random sample of the same size."""
-    from slogan.measures import diversity, supports
+    from slogan.measures import retention, supports
 
     table = Table(box=None, pad_edge=False)
     for heading in ("", "this release", "random sample"):
         table.add_column(heading, justify="left" if not heading else "right")
     for row in evaluation.headlines():
         table.add_row(row.label, row.release, row.sample)
-    log, support = evaluation.about.log, evaluation.release[supports.MEASURE].first.min_support
+    log, support = evaluation.about.log, evaluation.release[supports.SUPPORTS].first.min_support
     predicted = evaluation.also_clicked.hit_at_10_of_original
     base = "clicks on shared pairs" if evaluation.about.coverage is None else "all clicks"
     lines = [
@@ -77,6 +77,6 @@ def text(evaluation: Evaluation) -> RenderableType:
         f"the log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}",
         "computed from the raw log: for the curator, not for publication",
     ]
-    if unknown := evaluation.release[diversity.MEASURE].unknown_pairs:
+    if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
         lines.append(f"{unknown:,} released pairs are not in the log: the right one?")
     return Group(table, Text(), Text("\n".join(lines), style="dim"))

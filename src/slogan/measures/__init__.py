@@ -1,26 +1,188 @@
-"""How much of a log a release keeps: each file here is one measure, registered by its name.
+"""How much of a log a release keeps: what a measure is given and gives, and which there are.
 
-Every measure depends on the log: its figures are for the curator alone. It looks at integers
-only, never at a text of the log.
+Every `Measure` that a file of this folder defines is registered by its name. Each depends on the
+log: its figures are for the curator alone. It looks at integers only, never at a text of the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from slogan.measures._comparison import (
-    Comparison,
-    Reference,
-    Totals,
-    queries_of,
-    random_sample,
-)
-from slogan.measures._cooccurrence import CoOccurrence, hit_rate
+import numpy as np
+
+from slogan.arrays import Flags, Floats, Ints
+from slogan.histogram import PairHistogram
+from slogan.measures.cooccurrence import CoOccurrence, HitRate, hit_rate
+from slogan.randomness import Randomness, uniform_below
 from slogan.registry import load_module, module_names
 
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """Clicks of each pair in D and in O. A pair without a click in D is not a pair of D."""
+
+    before: Ints
+    """c_ij."""
+    after: Ints
+    """x_ij."""
+    query: Ints
+    coverage: Fraction = Fraction(1)
+    """κ: the share of the log's clicks that the released pairs stand for, where it is published."""
+
+    @classmethod
+    def of(
+        cls, original: PairHistogram, released: PairHistogram, coverage: Fraction | None
+    ) -> Totals:
+        """The paper's D has no unique pair; with a published coverage D is the whole log."""
+        ignored = (original.holders == 1) & (coverage is None)
+        return cls(
+            before=np.where(ignored, 0, original.pair_total),
+            after=np.where(ignored, 0, released.pair_total),
+            query=original.query,
+            coverage=Fraction(1) if coverage is None else coverage,
+        )
+
+    @property
+    def size_before(self) -> int:
+        """|D|."""
+        return int(self.before.sum())
+
+    @property
+    def size_after(self) -> int:
+        """|O|."""
+        return int(self.after.sum())
+
+    @property
+    def supports_before(self) -> Floats:
+        """c_ij / |D|."""
+        return self.before / max(1, self.size_before)
+
+    @property
+    def supports_after(self) -> Floats:
+        """x_ij / |O|, times κ."""
+        share: Floats = self.after / max(1, self.size_after)
+        return share * float(self.coverage)
+
+    def frequent_before(self, min_support: Fraction) -> Flags:
+        """S₀: the pairs of D with c_ij / |D| ≥ s."""
+        return self.before >= _least_clicks(min_support * self.size_before)
+
+    def frequent_after(self, min_support: Fraction) -> Flags:
+        """S: the pairs of O with κ·x_ij / |O| ≥ s."""
+        if not self.coverage:
+            return np.zeros(len(self.after), dtype=np.bool_)
+        return self.after >= _least_clicks(min_support * self.size_after / self.coverage)
+
+
+def _least_clicks(clicks: Fraction) -> int:
+    """The fewest clicks that reach a support; a pair without any is never frequent."""
+    return max(1, math.ceil(clicks))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """D, and what is learnt from it once for all outputs that are compared with it."""
+
+    log: PairHistogram
+    """The whole log, unique pairs included."""
+    pairs: CoOccurrence
+    queries: CoOccurrence
+    pair_hits: HitRate
+    """What the log itself predicts of its users."""
+    query_hits: HitRate
+
+    @classmethod
+    def of(cls, log: PairHistogram) -> Reference:
+        """Learn from a log."""
+        pairs, queries = CoOccurrence.learn(log), CoOccurrence.learn(queries_of(log))
+        return cls(
+            log=log,
+            pairs=pairs,
+            queries=queries,
+            pair_hits=hit_rate(log, pairs, same_users=True),
+            query_hits=hit_rate(queries.log, queries, same_users=True),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One output beside the log, numbered alike: what every measure is given."""
+
+    reference: Reference
+    output: PairHistogram
+    """What was released, or the yardstick, numbered as the log."""
+    supports: tuple[Fraction, ...]
+    """Minimum supports; the first is that of the headlines and of the triplets."""
+    coverage: Fraction | None
+    """The published κ, if the release has one: supports are then of the whole log."""
+    same_users: bool
+    """Whether a user number means the same person in both."""
+    samples: Iterable[PairHistogram] | None
+    """Outputs whose triplets are compared, for one reading; None if no triplet can be."""
+
+    @property
+    def log(self) -> PairHistogram:
+        """D, the whole log."""
+        return self.reference.log
+
+    @cached_property
+    def totals(self) -> Totals:
+        """c_ij and x_ij as the paper's measures take them."""
+        return Totals.of(self.log, self.output, self.coverage)
+
+    @cached_property
+    def pairs(self) -> CoOccurrence:
+        """Which pairs the users of the output hold together."""
+        return CoOccurrence.learn(self.output)
+
+    @cached_property
+    def queries(self) -> CoOccurrence:
+        """Which queries the users of the output hold together."""
+        return CoOccurrence.learn(queries_of(self.output))
+
+
+def queries_of(hist: PairHistogram) -> PairHistogram:
+    """The same clicks by query: who searched what."""
+    queries = int(hist.query.max(initial=-1)) + 1
+    return PairHistogram.of_rows(
+        user=hist.user,
+        pair=hist.query[hist.pair],
+        count=hist.count,
+        users=hist.users,
+        query=np.arange(queries, dtype=np.int64),
+    )
+
+
+def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
+    """The yardstick: clicks drawn without replacement, each as likely as any other.
+
+    It protects nobody.
+    """
+    clicks = min(clicks, hist.clicks)
+    # The smaller part is drawn: what is taken, or what is left.
+    few = min(clicks, hist.clicks - clicks)
+    last_click = np.cumsum(hist.count)
+    row = np.searchsorted(last_click, _distinct_below(hist.clicks, few, rng), side="right")
+    drawn = np.bincount(row, minlength=len(hist.count)).astype(np.int64)
+    count = drawn if few == clicks else hist.count - drawn
+    positive = count > 0
+    return replace(hist, user=hist.user[positive], pair=hist.pair[positive], count=count[positive])
+
+
+def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
+    """Any n different integers below the bound, each set as likely as any other."""
+    drawn = np.zeros(0, dtype=np.int64)
+    while len(drawn) < n:
+        more = uniform_below(np.full(n - len(drawn), bound, dtype=np.int64), rng)
+        drawn = np.unique(np.concatenate([drawn, more]))
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -52,7 +214,6 @@ class Measure(Generic[R]):
     """One idea of what a release keeps, with a typed result R."""
 
     name: str
-    """The name of its file."""
     order: int
     """Its place in tables and JSON: the paper's measures come first."""
     take: Callable[[Comparison], R]
@@ -69,29 +230,27 @@ class Measure(Generic[R]):
 
 def names() -> tuple[str, ...]:
     """The measures there are, in the order of tables."""
-    return tuple(measure.name for measure in _all())
+    return tuple(measure.name for measure in all_measures())
 
 
-def load(name: str) -> Measure[Any]:
-    """The measure of that name."""
-    return load_module(__name__, name).MEASURE
-
-
-def _all() -> list[Measure[Any]]:
-    measures = [load(name) for name in module_names(__name__)]
+def all_measures() -> list[Measure[Any]]:
+    """Every measure that a file of this folder defines, in the order of tables."""
+    modules = [load_module(__name__, name) for name in module_names(__name__)]
+    values = (value for module in modules for value in vars(module).values())
+    measures = [cast("Measure[Any]", value) for value in values if isinstance(value, Measure)]
     return sorted(measures, key=lambda measure: (measure.order, measure.name))
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """The results of all measures of one output: `results[lift.MEASURE].correlation`."""
+    """The results of all measures of one output: `results[association.LIFT].correlation`."""
 
     by_name: Mapping[str, object]
 
     @classmethod
     def of(cls, comparison: Comparison) -> Results:
         """Take every measure."""
-        return cls({measure.name: measure.take(comparison) for measure in _all()})
+        return cls({measure.name: measure.take(comparison) for measure in all_measures()})
 
     def __getitem__(self, measure: Measure[R]) -> R:
         """The result of one measure."""
@@ -103,7 +262,7 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """The fields of all measures, ready for JSON."""
         fields: dict[str, Any] = {}
-        for measure in _all():
+        for measure in all_measures():
             fields |= measure.to_dict(self[measure])
         return fields
 
@@ -136,24 +295,6 @@ class SideBySide:
                 line.favours(self.release[measure], self.yardstick[measure]),
                 line.favours(self.yardstick[measure], self.release[measure]),
             )
-            for measure in _all()
+            for measure in all_measures()
             for line in measure.headlines
         ]
-
-
-__all__ = [
-    "CoOccurrence",
-    "Comparison",
-    "Headline",
-    "Measure",
-    "Reference",
-    "Results",
-    "Row",
-    "SideBySide",
-    "Totals",
-    "hit_rate",
-    "load",
-    "names",
-    "queries_of",
-    "random_sample",
-]

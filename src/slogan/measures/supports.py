@@ -1,4 +1,4 @@
-"""How well pairs keep their supports: distances [eq. 5], precision and recall [eq. 9]."""
+"""How much is released, and how well pairs keep their supports: distances, precision, recall."""
 
 from __future__ import annotations
 
@@ -9,12 +9,34 @@ from typing import Any
 import numpy as np
 
 from slogan.arrays import Flags
-from slogan.measures import Comparison, Headline, Measure, Totals
+from slogan.measures import Headline, Measure, Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """|O|, and its share of |D| (the paper's section 6.2)."""
+
+    size: int
+    size_ratio: float
+
+
+SIZE = Measure[Size](
+    name="size",
+    order=10,
+    take=lambda c: Size(
+        size=c.output.clicks, size_ratio=c.totals.size_after / max(1, c.totals.size_before)
+    ),
+    fields=asdict,
+    headlines=(
+        Headline("Clicks", lambda r: r.size, ",d"),
+        Headline("Output size, of |D|", lambda r: r.size_ratio, ".2%"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportDistance:
-    """Σ |x_ij/|O| − c_ij/|D|| over some pairs of D, and its average."""
+    """[eq. 5] Σ |x_ij/|O| − c_ij/|D|| over some pairs of D, and its average."""
 
     sum_support_distance: float
     average_support_distance: float | None
@@ -22,7 +44,7 @@ class SupportDistance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequentSupports:
-    """Frequent pairs at one minimum support; None stands for 0/0."""
+    """Frequent pairs at one minimum support [eq. 9]; None stands for 0/0."""
 
     min_support: str
     frequent_before: int
@@ -78,29 +100,22 @@ def frequent_pairs(totals: Totals, min_support: Fraction) -> FrequentSupports:
     )
 
 
-def _take(comparison: Comparison) -> Supports:
-    totals = comparison.totals
-    return Supports(
-        frequent=tuple(frequent_pairs(totals, support) for support in comparison.supports),
-        all_pairs=support_distance(totals),
-    )
-
-
 def _fields(result: Supports) -> dict[str, Any]:
+    at_top = ("precision", "recall", "sum_support_distance", "average_support_distance")
     return {
-        "precision": result.first.precision,
-        "recall": result.first.recall,
-        "sum_support_distance": result.first.sum_support_distance,
-        "average_support_distance": result.first.average_support_distance,
+        **{name: getattr(result.first, name) for name in at_top},
         "frequent_pairs": [asdict(one) for one in result.frequent],
         "all_pairs": asdict(result.all_pairs),
     }
 
 
-MEASURE = Measure[Supports](
+SUPPORTS = Measure[Supports](
     name="supports",
     order=20,
-    take=_take,
+    take=lambda c: Supports(
+        frequent=tuple(frequent_pairs(c.totals, support) for support in c.supports),
+        all_pairs=support_distance(c.totals),
+    ),
     fields=_fields,
     headlines=(
         Headline("Frequent pairs: precision", lambda r: r.first.precision, ".3f", "more"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -112,14 +111,7 @@ def redrawn(
     planned = Plan(np.where(original.pair_total > 0, released, 0))
     for _ in range(samples):
         output = sample_users(original, planned, rng)
-        yield PairHistogram(
-            user=output.user,
-            pair=output.pair,
-            count=output.count,
-            users=original.users,
-            pairs=original.pairs,
-            query=original.query,
-        )
+        yield replace(original, user=output.user, pair=output.pair, count=output.count)
 
 
 def _take(comparison: Comparison) -> DiffRatios | None:
@@ -129,8 +121,9 @@ def _take(comparison: Comparison) -> DiffRatios | None:
     return frequent.diff_ratios(comparison.samples)
 
 
-def _fields(result: DiffRatios | None) -> dict[str, Any]:
-    return {"diff_ratio_histogram": None if result is None else asdict(result)}
-
-
-MEASURE = Measure[DiffRatios | None](name="triplets", order=40, take=_take, fields=_fields)
+TRIPLETS = Measure[DiffRatios | None](
+    name="triplets",
+    order=40,
+    take=_take,
+    fields=lambda r: {"diff_ratio_histogram": None if r is None else asdict(r)},
+)

@@ -16,7 +16,8 @@ from slogan.manifest.certificate import (
     SyntheticCertificate,
 )
 from slogan.manifest.manifest import Manifest
-from slogan.measures import Row, SideBySide, triplets
+from slogan.measures import Row, SideBySide
+from slogan.measures.triplets import TRIPLETS
 from slogan.report.charts import budget_chart, diff_ratio_chart, frequency_chart, support_chart
 from slogan.report.html import render
 from slogan.report.public import Fact, Page
@@ -238,8 +239,8 @@ class CuratorPage(Page):
             charts.append(support_chart(c.figures.supports))
         if isinstance(c, PlannedCertificate):
             charts.append(budget_chart(c.budget_use))
-        if self.evaluation and (ratios := self.evaluation.release[triplets.MEASURE]):
-            charts.append(diff_ratio_chart(ratios, self.evaluation.yardstick[triplets.MEASURE]))
+        if self.evaluation and (ratios := self.evaluation.release[TRIPLETS]):
+            charts.append(diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
         return charts
 
     @property

@@ -11,7 +11,9 @@ from slogan.budget import PrivacyBudget, exact
 from slogan.generation.generate import generate
 from slogan.logs.files import plain_glob
 from slogan.logs.rows import literal
-from slogan.measures import Results, also_clicked, supports
+from slogan.measures import Results
+from slogan.measures.association import ALSO_CLICKED
+from slogan.measures.supports import SUPPORTS
 from slogan.planning import objectives
 from slogan.progress import Progress, shown
 from slogan.release.base import Saved
@@ -196,8 +198,8 @@ def _story(
 
 
 def _utility(results: Results) -> Utility:
-    first = results[supports.MEASURE].first
-    hits = results[also_clicked.MEASURE].hit_at_10
+    first = results[SUPPORTS].first
+    hits = results[ALSO_CLICKED].hit_at_10
     return Utility(precision=first.precision, recall=first.recall, hit_at_10=hits)
 
 

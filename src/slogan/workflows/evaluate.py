@@ -28,17 +28,14 @@ from slogan.measures import (
     Reference,
     Results,
     SideBySide,
-    also_clicked,
-    diversity,
-    lift,
+    association,
     random_sample,
-    size,
+    retention,
     supports,
     triplets,
 )
-from slogan.measures.also_clicked import Association
-from slogan.measures.bundles import Bundles, bundles
-from slogan.measures.lift import Lift
+from slogan.measures.association import Association, Lift
+from slogan.measures.retention import Bundles, bundles
 from slogan.measures.triplets import DiffRatios, redrawn
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import Randomness, SeededRandomness
@@ -78,7 +75,7 @@ class Evaluation(SideBySide):
     """What was measured. Everything depends on the log: it is for the curator.
 
     The figures of the reference are properties. Any other result is read by its measure, such as
-    `evaluation.yardstick[slogan.measures.lift.MEASURE].correlation`.
+    `evaluation.yardstick[slogan.measures.association.LIFT].correlation`.
     """
 
     about: About
@@ -87,47 +84,47 @@ class Evaluation(SideBySide):
     @property
     def size_ratio(self) -> float:
         """|O|/|D|."""
-        return self.release[size.MEASURE].size_ratio
+        return self.release[supports.SIZE].size_ratio
 
     @property
     def precision(self) -> float | None:
         """Share of the frequent pairs of the release that are frequent in the log."""
-        return self.release[supports.MEASURE].first.precision
+        return self.release[supports.SUPPORTS].first.precision
 
     @property
     def recall(self) -> float | None:
         """Share of the frequent pairs of the log that are frequent in the release."""
-        return self.release[supports.MEASURE].first.recall
+        return self.release[supports.SUPPORTS].first.recall
 
     @property
     def sum_support_distance(self) -> float:
         """How far the supports of frequent pairs moved, in total."""
-        return self.release[supports.MEASURE].first.sum_support_distance
+        return self.release[supports.SUPPORTS].first.sum_support_distance
 
     @property
     def average_support_distance(self) -> float | None:
         """How far the support of a frequent pair moved on average."""
-        return self.release[supports.MEASURE].first.average_support_distance
+        return self.release[supports.SUPPORTS].first.average_support_distance
 
     @property
     def diversity(self) -> float | None:
         """Share of the pairs of the log that are released."""
-        return self.release[diversity.MEASURE].pairs.share
+        return self.release[retention.DIVERSITY].pairs.share
 
     @property
     def diff_ratio_histogram(self) -> DiffRatios | None:
         """How far each user's share of frequent pairs moved; None for synthetic users."""
-        return self.release[triplets.MEASURE]
+        return self.release[triplets.TRIPLETS]
 
     @property
     def lift(self) -> Lift:
         """Whether pairs that go together in the log do so in the release."""
-        return self.release[lift.MEASURE]
+        return self.release[association.LIFT]
 
     @property
     def also_clicked(self) -> Association:
         """How well the release recommends a pair that was hidden from it."""
-        return self.release[also_clicked.MEASURE]
+        return self.release[association.ALSO_CLICKED]
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `evaluate --json`."""

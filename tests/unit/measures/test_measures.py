@@ -12,25 +12,17 @@ from tests.strategies import histogram, histograms
 from slogan import measures
 from slogan.measures import (
     Comparison,
-    CoOccurrence,
     Reference,
     Results,
-    also_clicked,
-    click_coverage,
-    diversity,
-    hit_rate,
-    lift,
+    association,
     queries_of,
     random_sample,
-    size,
-    suggestions,
+    retention,
     supports,
-    top_pairs,
     triplets,
-    url_distance,
 )
-from slogan.measures import bundles as bundles_module
-from slogan.measures.bundles import bundle_distance, bundles, pairs_per_user
+from slogan.measures.cooccurrence import CoOccurrence, hit_rate
+from slogan.measures.retention import bundle_distance, bundles, pairs_per_user
 from slogan.randomness import SeededRandomness
 
 SUPPORTS = (Fraction(1, 10), Fraction(1, 3))
@@ -44,7 +36,7 @@ def measure(before, after, **options):
 
 
 def parts_of(found):
-    parts = found[click_coverage.MEASURE]
+    parts = found[retention.CLICK_COVERAGE]
     return [parts.head, parts.torso, parts.tail, parts.all]
 
 
@@ -55,20 +47,17 @@ def table(hist):
     return counts
 
 
-def test_measures_are_named_as_their_files_and_keep_their_order():
+def test_measures_keep_their_order():
     assert measures.names() == (
         *("size", "supports", "diversity", "triplets", "click_coverage", "url_distance"),
         *("top_pairs", "bundles", "lift", "also_clicked", "suggestions"),
     )
-    assert [measures.load(name).name for name in measures.names()] == list(measures.names())
 
 
 def test_no_two_measures_give_the_same_field():
     hist = histogram([[1, 2], [3, 4]])
     found = measure(hist, hist)
-    every = [
-        name for m in measures.names() for name in measures.load(m).to_dict(found[measures.load(m)])
-    ]
+    every = [name for m in measures.all_measures() for name in m.to_dict(found[m])]
 
     assert len(every) == len(set(every))
     assert every == list(found.to_dict())
@@ -79,29 +68,29 @@ def test_the_log_itself_scores_perfectly(hist, coverage):
     assume(hist.clicks > 0)
     found = measure(hist, hist, coverage=coverage)
 
-    for one in found[supports.MEASURE].frequent:
+    for one in found[supports.SUPPORTS].frequent:
         assert {one.precision, one.recall} <= {1.0, None}
         assert (one.precision is None) == (one.frequent_before == 0)
         assert one.sum_support_distance == 0
-    assert found[supports.MEASURE].all_pairs.sum_support_distance == 0
-    retained = found[diversity.MEASURE]
+    assert found[supports.SUPPORTS].all_pairs.sum_support_distance == 0
+    retained = found[retention.DIVERSITY]
     assert {retained.pairs.share, retained.queries.share} <= {1.0, None}
     assert retained.unknown_pairs == 0
-    ratios = found[triplets.MEASURE]
+    ratios = found[triplets.TRIPLETS]
     assert ratios.below[0] == ratios.triplets
     assert {part.clicks_covered for part in parts_of(found)} <= {1.0, None}
-    urls = found[url_distance.MEASURE]
+    urls = found[retention.URL_DISTANCE]
     assert urls.all_queries == urls.released_queries == 0
-    top = found[top_pairs.MEASURE]
+    top = found[retention.TOP_PAIRS]
     assert set(top.pairs.values()) == set(top.queries.values()) == {1.0}
-    assert found[bundles_module.MEASURE].distance == 0
-    lifts = found[lift.MEASURE]
+    assert found[retention.BUNDLES].distance == 0
+    lifts = found[association.LIFT]
     assert lifts.average_difference in (0, None)
     assert lifts.correlation is None or lifts.correlation == pytest.approx(1)
-    for learnt in (found[also_clicked.MEASURE], found[suggestions.MEASURE]):
+    for learnt in (found[association.ALSO_CLICKED], found[association.SUGGESTIONS]):
         assert learnt.hit_at_10 == learnt.hit_at_10_of_original
         assert learnt.agreement_at_10 in (1.0, None)
-    assert found[size.MEASURE].size_ratio in (1, 0)  # 0 if every pair is unique
+    assert found[supports.SIZE].size_ratio in (1, 0)  # 0 if every pair is unique
 
 
 @st.composite
@@ -137,16 +126,19 @@ def approximately(value):
 def test_shares_are_shares_and_distances_are_bounded(logs):
     found = measure(*logs)
 
-    retained, frequent = found[diversity.MEASURE], found[supports.MEASURE].frequent
-    urls = found[url_distance.MEASURE]
-    shares = [retained.pairs.share, retained.queries.share, found[bundles_module.MEASURE].distance]
+    retained, frequent = found[retention.DIVERSITY], found[supports.SUPPORTS].frequent
+    urls = found[retention.URL_DISTANCE]
+    shares = [retained.pairs.share, retained.queries.share, found[retention.BUNDLES].distance]
     shares += [one.precision for one in frequent] + [one.recall for one in frequent]
     shares += [part.clicks_covered for part in parts_of(found)]
     shares += [urls.all_queries, urls.released_queries]
-    shares += [*found[top_pairs.MEASURE].pairs.values(), found[also_clicked.MEASURE].hit_at_10]
+    shares += [
+        *found[retention.TOP_PAIRS].pairs.values(),
+        found[association.ALSO_CLICKED].hit_at_10,
+    ]
     assert all(0 <= share <= 1 + 1e-12 for share in shares if share is not None)
-    assert 0 <= found[supports.MEASURE].all_pairs.sum_support_distance <= 2 + 1e-12
-    ratios = found[triplets.MEASURE]
+    assert 0 <= found[supports.SUPPORTS].all_pairs.sum_support_distance <= 2 + 1e-12
+    ratios = found[triplets.TRIPLETS]
     assert sum(ratios.below) + ratios.not_shown + ratios.above == ratios.triplets
 
 
@@ -155,18 +147,18 @@ def test_nothing_released_is_no_error():
 
     found = measure(before, nothing)
 
-    assert found[size.MEASURE].size == 0
-    assert found[diversity.MEASURE].pairs.share == 0.0
-    assert found[supports.MEASURE].first.precision is None
-    assert found[triplets.MEASURE].not_shown == 4
-    assert found[bundles_module.MEASURE].bundles.pairs is None
+    assert found[supports.SIZE].size == 0
+    assert found[retention.DIVERSITY].pairs.share == 0.0
+    assert found[supports.SUPPORTS].first.precision is None
+    assert found[triplets.TRIPLETS].not_shown == 4
+    assert found[retention.BUNDLES].bundles.pairs is None
 
 
 def test_the_distance_of_urls_by_hand():
     """Query 0: (3/4, 1/4) becomes (1/2, 1/2), a quarter apart; query 1 with 4 clicks is lost."""
     query = np.array([0, 0, 1])
 
-    found = url_distance.url_distance(np.array([3, 1, 4]), np.array([1, 1, 0]), query)
+    found = retention.url_distance(np.array([3, 1, 4]), np.array([1, 1, 0]), query)
 
     assert found.released_queries == 0.25
     assert found.all_queries == (4 * 0.25 + 4 * 1) / 8
@@ -178,7 +170,7 @@ def test_the_overlap_of_the_top_by_hand():
     after = np.where(np.arange(20) < 9, 1, 0)
     after[15] = 1
 
-    assert top_pairs.top_overlap(before, after) == {10: 0.9, 100: 0.5, 1000: 0.5}
+    assert retention.top_overlap(before, after) == {10: 0.9, 100: 0.5, 1000: 0.5}
 
 
 def test_bundles_by_hand():

@@ -18,7 +18,7 @@ import slogan
 from slogan import engines, errors, measures
 from slogan.cli.evaluate import text
 from slogan.logs.searchlog import read
-from slogan.measures import also_clicked, supports
+from slogan.measures import association, supports
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 PAIRS = [(f"query {n // 2}", f"www.site{n}.com") for n in range(6)]
@@ -260,7 +260,7 @@ def test_figures_are_exact_fractions_of_what_was_asked(log):
     """A support typed as a float is the decimal that was typed."""
     found = slogan.evaluate(log, log, min_support=0.1)
 
-    assert found.release[supports.MEASURE].first.min_support == str(Fraction(1, 10))
+    assert found.release[supports.SUPPORTS].first.min_support == str(Fraction(1, 10))
     assert np.isfinite(found.size_ratio)
 
 
@@ -278,7 +278,7 @@ def test_the_figures_of_the_reference_are_properties(log, release):
     assert asdict(found.diff_ratio_histogram) == fields["diff_ratio_histogram"]
     assert found.lift.correlation == fields["lift"]["correlation"]
     assert asdict(found.also_clicked) == fields["also_clicked"]
-    beside = found.yardstick[also_clicked.MEASURE]
+    beside = found.yardstick[association.ALSO_CLICKED]
     assert beside.hit_at_10 == fields["yardstick"]["also_clicked"]["hit_at_10"]
     assert found.about.log.shared.pairs == 6
 

@@ -22,7 +22,6 @@ _TESTED_USERS = 1_000
 _HIDDEN_PER_USER = 10
 # Imagined users who hold two items together exactly as often as chance has it: few prove little.
 _BY_CHANCE = 10.0
-_COMPARED = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +39,10 @@ class CoOccurrence:
         """Count co-occurrence in a log."""
         order = np.argsort(-log.holders, kind="stable")[:HEAVIEST]
         items = np.sort(order[log.holders[order] > 0]).astype(np.int64)
-        place = np.full(log.pairs, -1, dtype=np.int64)
-        place[items] = np.arange(len(items))
-        kept = place[log.pair] >= 0
-        held = sp.csr_array(
-            (np.ones(int(kept.sum())), (log.user[kept], place[log.pair[kept]])),
-            shape=(log.users, len(items)),
+        pairs = sp.csr_array(
+            (np.ones(len(log.pair)), (log.user, log.pair)), shape=(log.users, log.pairs)
         )
+        held = pairs[:, items]
         return cls(log=log, items=items, together=(held.T @ held).toarray())
 
     @cached_property
@@ -177,45 +173,6 @@ def _rank(score: Floats, at: int, candidate: Flags) -> int:
 
 def _log_lift(together: Floats, expected: Floats) -> Floats:
     return np.log((together + _BY_CHANCE) / (expected + _BY_CHANCE))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Association:
-    """What is learnt from an output about items that go together, beside what the log teaches."""
-
-    hit_at_10: float | None
-    hit_at_10_of_original: float | None
-    hit_at_10_of_popularity: float | None
-    """With the popularity of the output's items alone."""
-    agreement_at_10: float | None
-
-
-def association(
-    original: CoOccurrence, model: CoOccurrence, best: HitRate, *, same_users: bool
-) -> Association:
-    """Compare what a model of an output predicts with what that of the log does."""
-    hits = hit_rate(original.log, model, same_users=same_users)
-    return Association(
-        hit_at_10=hits.share,
-        hit_at_10_of_original=best.share,
-        hit_at_10_of_popularity=hits.share_of_popularity,
-        agreement_at_10=_agreement(original, model),
-    )
-
-
-def _agreement(original: CoOccurrence, model: CoOccurrence) -> float | None:
-    """Share of the ten items most alike to each heavy item that the model lists as well."""
-    shares = [
-        len(np.intersect1d(wanted, model.similar(item))) / len(wanted)
-        for item in heaviest(original).tolist()
-        if len(wanted := original.similar(item))
-    ]
-    return float(np.mean(shares)) if shares else None
-
-
-def heaviest(model: CoOccurrence) -> Ints:
-    """The hundred items with most holders."""
-    return model.items[np.argsort(-model.holders, kind="stable")[:_COMPARED]]
 
 
 def _spread(n: int, most: int) -> Ints:

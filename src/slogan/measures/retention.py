@@ -1,0 +1,305 @@
+"""What of a log is still there: its pairs and queries, its clicks, their order, whole users."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from slogan.arrays import Flags, Ints
+from slogan.histogram import PairHistogram
+from slogan.measures import Comparison, Headline, Measure, Totals
+
+DEPTHS = (10, 100, 1_000)
+_THIRDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retained:
+    """How many of how many."""
+
+    kept: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        """The retained share; None of nothing."""
+        return _share(self.kept, self.of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """Retained pairs and queries of D, and released pairs that the log does not have."""
+
+    pairs: Retained
+    queries: Retained
+    unknown_pairs: int
+
+
+def retained_pairs(totals: Totals) -> Retained:
+    """Pairs of D with a released click."""
+    return _retained(totals.before > 0, totals.after > 0)
+
+
+def retained_queries(totals: Totals) -> Retained:
+    """Queries of D with a released click."""
+    before, after = (_by_query(clicks, totals.query) for clicks in (totals.before, totals.after))
+    return _retained(before > 0, after > 0)
+
+
+def _retained(before: Flags, after: Flags) -> Retained:
+    return Retained(kept=int(np.count_nonzero(before & after)), of=int(np.count_nonzero(before)))
+
+
+def _by_query(clicks: Ints, query: Ints) -> Ints:
+    """Clicks of each query."""
+    return np.bincount(query, weights=clicks).astype(np.int64)
+
+
+def _share(some: int, whole: int) -> float | None:
+    return some / whole if whole else None
+
+
+def _retention(comparison: Comparison) -> Retention:
+    before, after = comparison.log.pair_total, comparison.output.pair_total
+    return Retention(
+        pairs=retained_pairs(comparison.totals),
+        queries=retained_queries(comparison.totals),
+        unknown_pairs=int(np.count_nonzero((before == 0) & (after > 0))),
+    )
+
+
+def _diversity_fields(result: Retention) -> dict[str, Any]:
+    shares = {"diversity": result.pairs.share, "query_diversity": result.queries.share}
+    return shares | asdict(result)
+
+
+# How many different pairs and queries of D are in O [Hong12, section 6.4].
+DIVERSITY = Measure[Retention](
+    name="diversity",
+    order=30,
+    take=_retention,
+    fields=_diversity_fields,
+    headlines=(
+        Headline("Pairs retained", lambda r: r.pairs.share, ".2%", "more"),
+        Headline("Queries retained", lambda r: r.queries.share, ".2%", "more"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The pairs that hold one third of the log's clicks, most clicked first."""
+
+    pairs: int
+    clicks_covered: float | None
+    """Share of the part's clicks that lie on released pairs."""
+    share_of_release: float | None
+    """Share of the released clicks that fall into the part; a third would be faithful."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickCoverage:
+    """Pairs of D that begin in the first, second and last third of its clicks, and all of them."""
+
+    head: Part
+    torso: Part
+    tail: Part
+    all: Part
+
+
+def click_coverage(before: Ints, after: Ints) -> ClickCoverage:
+    """How much of each part is released."""
+    order = np.argsort(-before, kind="stable")
+    earlier = np.cumsum(before[order]) - before[order]
+    third = np.empty(len(before), dtype=np.int64)
+    third[order] = earlier * _THIRDS // max(1, int(before.sum()))
+    clicked = before > 0
+
+    def part(inside: Flags) -> Part:
+        released = int(before[inside & (after > 0)].sum())
+        return Part(
+            pairs=int(np.count_nonzero(inside)),
+            clicks_covered=_share(released, int(before[inside].sum())),
+            share_of_release=_share(int(after[inside].sum()), int(after.sum())),
+        )
+
+    head, torso, tail = (part(clicked & (third == n)) for n in range(_THIRDS))
+    return ClickCoverage(head=head, torso=torso, tail=tail, all=part(clicked))
+
+
+CLICK_COVERAGE = Measure[ClickCoverage](
+    name="click_coverage",
+    order=50,
+    take=lambda c: click_coverage(c.log.pair_total, c.output.pair_total),
+    headlines=(
+        Headline("Clicks covered: head", lambda r: r.head.clicks_covered, ".1%", "more"),
+        Headline("Clicks covered: torso", lambda r: r.torso.clicks_covered, ".1%", "more"),
+        Headline("Clicks covered: tail", lambda r: r.tail.clicks_covered, ".1%", "more"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlDistance:
+    """½ Σ_j |x_ij/x_i − c_ij/c_i|, averaged over queries weighted by their clicks in the log."""
+
+    all_queries: float | None
+    """A query that is not released counts as 1."""
+    released_queries: float | None
+    """Over queries that are released."""
+
+
+def url_distance(before: Ints, after: Ints, query: Ints) -> UrlDistance:
+    """The distance between what is clicked for a query in the log and in the release."""
+    clicks, shown = np.bincount(query, weights=before), np.bincount(query, weights=after)
+    share_before = before / np.maximum(clicks, 1)[query]
+    share_after = after / np.maximum(shown, 1)[query]
+    apart = np.bincount(query, weights=np.abs(share_after - share_before)) / 2
+    apart[shown == 0] = 1.0
+
+    def average(over: Flags) -> float | None:
+        whole = clicks[over].sum()
+        return float(apart[over] @ clicks[over] / whole) if whole else None
+
+    return UrlDistance(
+        all_queries=average(np.ones(len(clicks), dtype=np.bool_)),
+        released_queries=average((shown > 0) & (clicks > 0)),
+    )
+
+
+URL_DISTANCE = Measure[UrlDistance](
+    name="url_distance",
+    order=60,
+    take=lambda c: url_distance(c.log.pair_total, c.output.pair_total, c.log.query),
+    headlines=(Headline("Urls of a query: distance", lambda r: r.released_queries, ".3f", "less"),),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Top:
+    """For each depth k the share of the k most clicked in D that are among the k of O."""
+
+    pairs: dict[int, float | None]
+    queries: dict[int, float | None]
+
+
+def top_overlap(before: Ints, after: Ints) -> dict[int, float | None]:
+    """The shared part of the most clicked, by depth."""
+    tops = {k: (_top(before, k), _top(after, k)) for k in DEPTHS}
+    return {k: _share(len(np.intersect1d(*both)), len(both[0])) for k, both in tops.items()}
+
+
+def _top(clicks: Ints, k: int) -> Ints:
+    """The k most clicked; of equals the one that is first by its text."""
+    order = np.argsort(-clicks, kind="stable")[:k]
+    return order[clicks[order] > 0]
+
+
+def _most_clicked(comparison: Comparison) -> Top:
+    query = comparison.log.query
+    before, after = comparison.log.pair_total, comparison.output.pair_total
+    return Top(
+        pairs=top_overlap(before, after),
+        queries=top_overlap(_by_query(before, query), _by_query(after, query)),
+    )
+
+
+def _top_fields(result: Top) -> dict[str, Any]:
+    return {
+        "top_pairs": {str(depth): share for depth, share in result.pairs.items()},
+        "top_queries": {str(depth): share for depth, share in result.queries.items()},
+    }
+
+
+TOP_PAIRS = Measure[Top](
+    name="top_pairs",
+    order=70,
+    take=_most_clicked,
+    fields=_top_fields,
+    headlines=(Headline("Top 100 pairs kept", lambda r: r.pairs[100], ".1%", "more"),),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How a number is spread over users."""
+
+    mean: float
+    median: int
+    p90: int
+    p99: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundles:
+    """The bundles of users who have any click."""
+
+    users: int
+    pairs: Spread | None
+    clicks: Spread | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedBundles:
+    """What users of the output have, and how far that is from what users of the log have."""
+
+    bundles: Bundles
+    distance: float | None
+
+    @property
+    def mean_pairs(self) -> float | None:
+        """Pairs per user."""
+        return self.bundles.pairs.mean if self.bundles.pairs else None
+
+
+def bundles(hist: PairHistogram) -> Bundles:
+    """What the users of a log hold."""
+    pairs, clicks = pairs_per_user(hist), np.bincount(hist.user, weights=hist.count)
+    return Bundles(
+        users=len(pairs),
+        pairs=_spread(pairs),
+        clicks=_spread(clicks[clicks > 0].astype(np.int64)),
+    )
+
+
+def bundle_distance(original: PairHistogram, released: PairHistogram) -> float | None:
+    """The largest difference of the two distributions of pairs per user (Kolmogorov-Smirnov)."""
+    before, after = np.sort(pairs_per_user(original)), np.sort(pairs_per_user(released))
+    if not (len(before) and len(after)):
+        return None
+    # The statistic of scipy.stats.ks_2samp, bit for bit, without its p-value: 2.6 times as fast for
+    # two million users, and without importing scipy.stats.
+    sizes = np.unique(np.concatenate([before, after]))
+    below_before = np.searchsorted(before, sizes, side="right") / len(before)
+    below_after = np.searchsorted(after, sizes, side="right") / len(after)
+    return float(np.abs(below_before - below_after).max())
+
+
+def pairs_per_user(hist: PairHistogram) -> Ints:
+    """How many different pairs each user with a click has."""
+    held = np.bincount(hist.user)
+    return held[held > 0].astype(np.int64)
+
+
+def _spread(sizes: Ints) -> Spread | None:
+    if not len(sizes):
+        return None
+    median, p90, p99 = (int(q) for q in np.quantile(sizes, [0.5, 0.9, 0.99], method="lower"))
+    return Spread(mean=float(sizes.mean()), median=median, p90=p90, p99=p99, max=int(sizes.max()))
+
+
+BUNDLES = Measure[ReleasedBundles](
+    name="bundles",
+    order=80,
+    take=lambda c: ReleasedBundles(
+        bundles=bundles(c.output), distance=bundle_distance(c.log, c.output)
+    ),
+    fields=lambda r: {"bundles": asdict(r.bundles), "bundle_distance": r.distance},
+    headlines=(
+        Headline("Pairs per user: mean", lambda r: r.mean_pairs, ".2f"),
+        Headline("Pairs per user: distance", lambda r: r.distance, ".3f", "less"),
+    ),
+)
