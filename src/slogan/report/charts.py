@@ -29,7 +29,7 @@ def bar_chart(
     top = max([*bars.values, *bars.others, 1.0])
     x = svg.Scale(low=0, high=len(bars.names), begin=svg.LEFT, end=svg.WIDTH - svg.RIGHT)
     y = svg.Scale(low=0, high=top * 1.05, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
-    parts = [_frame(x, y, bars.names, x_title=x_title, y_title=y_title)]
+    parts = [svg.axes(x, y, x_title=x_title, y_title=y_title, names=bars.names)]
     series = [(bars.values, "after"), (bars.others, "yardstick")][: 2 if bars.others else 1]
     wide = (1 - _GAP) / len(series)
     for n, (values, kind) in enumerate(series):
@@ -48,33 +48,15 @@ def bar_chart(
     if bars.others:
         entries = (("bar after", bars.value_name), ("bar yardstick", bars.other_name))
         parts.append(svg.key(entries))
-    beside = (bars.other_name,) if bars.others else ()
-    return svg.Chart(
-        name=name,
-        title=title,
-        summary=summary,
-        svg=svg.drawing(name, title, summary, *parts),
-        headings=(x_title, bars.value_name, *beside),
-        rows=tuple(
-            (words, *(_short(values[n]) for values, _ in series))
-            for n, words in enumerate(bars.names)
-        ),
+    rows = zip(*(map(_short, values) for values, _ in series), strict=True)
+    return svg.draw(
+        name,
+        title,
+        summary,
+        *parts,
+        headings=(x_title, bars.value_name, bars.other_name)[: len(series) + 1],
+        rows=((words, *row) for words, row in zip(bars.names, rows, strict=True)),
     )
-
-
-def _frame(x: svg.Scale, y: svg.Scale, names: Sequence[str], *, x_title: str, y_title: str) -> str:
-    parts = [
-        svg.element("line", x1=x.begin, x2=x.end, y1=y(at), y2=y(at), class_="grid")
-        + svg.label(svg.told(at), x.begin - 8, y(at) + 4, anchor="end")
-        for at in y.ticks()
-    ]
-    parts += [
-        svg.label(words, x(n + 0.5), y.begin + 18, kind="narrow") for n, words in enumerate(names)
-    ]
-    parts.append(svg.element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"))
-    parts.append(svg.label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"))
-    parts.append(svg.label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"))
-    return "".join(parts)
 
 
 def _short(value: float) -> str:
@@ -126,45 +108,31 @@ Curve = Sequence[tuple[int, int]]
 
 def frequency_chart(before: Curve, after: Curve) -> svg.Chart:
     """Two falling lines; the gap between them is what was thinned out."""
-    x = svg.log_scale([rank for rank, _ in (*before, *after)], svg.LEFT, svg.WIDTH - svg.RIGHT)
-    y = svg.log_scale(
-        [clicks for _, clicks in (*before, *after)], svg.HEIGHT - svg.BOTTOM, svg.TOP + 8
-    )
-    title = "How often pairs are clicked"
-    summary = (
-        f"The most clicked pair has {_most(before):,} clicks in the log and {_most(after):,} in "
-        f"the release; of {_pairs(before):,} pairs {_pairs(after):,} are released."
-    )
-    lines = [
-        svg.path([(x(rank), y(clicks)) for rank, clicks in curve], kind)
-        for curve, kind in ((before, "before"), (after, "after"))
-    ]
-    entries = (("line before", "in the log"), ("line after", "in the release"))
-    return svg.Chart(
-        name="frequency",
-        title=title,
-        summary=summary,
-        svg=svg.drawing(
-            "frequency",
-            title,
-            summary,
-            svg.axes(x, y, x_title="rank of the pair", y_title="clicks"),
-            *lines,
-            svg.key(entries),
-        ),
+    x, y = _log_axes([at for at, _ in (*before, *after)], [n for _, n in (*before, *after)])
+    most, released_most = (curve[0][1] if curve else 0 for curve in (before, after))
+    pairs, released_pairs = (curve[-1][0] if curve else 0 for curve in (before, after))
+    return svg.draw(
+        "frequency",
+        "How often pairs are clicked",
+        f"The most clicked pair has {most:,} clicks in the log and {released_most:,} in the "
+        f"release; of {pairs:,} pairs {released_pairs:,} are released.",
+        svg.axes(x, y, x_title="rank of the pair", y_title="clicks"),
+        svg.path([(x(rank), y(clicks)) for rank, clicks in before], "before"),
+        svg.path([(x(rank), y(clicks)) for rank, clicks in after], "after"),
+        svg.key((("line before", "in the log"), ("line after", "in the release"))),
         headings=("rank", "clicks in the log", "clicks in the release"),
-        rows=tuple(
+        rows=(
             (f"{rank:,}", f"{clicks:,}", f"{dict(after).get(rank, 0):,}") for rank, clicks in before
         ),
     )
 
 
-def _most(curve: Curve) -> int:
-    return curve[0][1] if curve else 0
-
-
-def _pairs(curve: Curve) -> int:
-    return curve[-1][0] if curve else 0
+def _log_axes(x: Sequence[float], y: Sequence[float]) -> tuple[svg.Scale, svg.Scale]:
+    """Powers of ten around these values, both ways."""
+    return (
+        svg.log_scale(x, svg.LEFT, svg.WIDTH - svg.RIGHT),
+        svg.log_scale(y, svg.HEIGHT - svg.BOTTOM, svg.TOP + 8),
+    )
 
 
 _APART = 13
@@ -216,24 +184,19 @@ def line_chart(
     if logarithmic:
         y = svg.log_scale(heights, floor, ceiling)
     kinds = ["after"] * len(lines) + ["bound"] * (len(drawn) - len(lines))
-    return svg.Chart(
-        name=name,
-        title=title,
-        summary=summary,
-        svg=svg.drawing(
-            name,
-            title,
-            summary,
-            svg.axes(x, y, x_title=x_title, y_title=y_title),
-            *(_drawn(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
-            *_names(drawn, x, y),
-        ),
+    return svg.draw(
+        name,
+        title,
+        summary,
+        svg.axes(x, y, x_title=x_title, y_title=y_title),
+        *(_line(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
+        *_names(drawn, x, y),
         headings=(x_title, *(line.name for line in drawn)),
-        rows=tuple(_row(at, drawn) for at in sorted({at for at, _ in everything})),
+        rows=(_row(at, drawn) for at in sorted({at for at, _ in everything})),
     )
 
 
-def _drawn(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
+def _line(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
     points = [(x(at), y(value)) for at, value in line.points]
     dots = [svg.element("circle", cx=px, cy=py, r=2.6, class_=f"dot {kind}") for px, py in points]
     return "".join([svg.path(points, kind), *dots])
@@ -258,43 +221,32 @@ def _row(at: float, lines: Sequence[Line]) -> tuple[str, ...]:
 
 Points = Sequence[tuple[float, float]]
 """c_ij/|D| and x_ij/|O|, most clicked in the log first."""
-_TOLD = 20
+_LISTED = 20
 
 
 def support_chart(points: Points) -> svg.Chart:
     """One mark per pair; a pair that is not released lies on the bottom edge."""
     everything = [value for point in points for value in point]
-    x = svg.log_scale(everything, svg.LEFT, svg.WIDTH - svg.RIGHT)
-    y = svg.log_scale(everything, svg.HEIGHT - svg.BOTTOM, svg.TOP + 8)
+    x, y = _log_axes(everything, everything)
     lost = sum(after == 0 for _, after in points)
-    title = "Supports before and after"
-    summary = (
-        f"The {len(points):,} most clicked pairs of the log: {len(points) - lost:,} are released, "
-        f"{lost:,} are not and lie on the bottom edge."
-    )
     marks = [
         svg.element(
             "circle", cx=x(before), cy=y(after), r=3.2, class_="mark" if after else "mark lost"
         )
         for before, after in points
     ]
-    diagonal = svg.path([(x(x.low), y(x.low)), (x(x.high), y(x.high))], "bound")
-    return svg.Chart(
-        name="supports",
-        title=title,
-        summary=summary,
-        svg=svg.drawing(
-            "supports",
-            title,
-            summary,
-            svg.axes(x, y, x_title="share of the log's clicks", y_title="share of the release"),
-            diagonal,
-            *marks,
-            svg.key((("mark", "released"), ("mark lost", "not released"))),
-        ),
+    return svg.draw(
+        "supports",
+        "Supports before and after",
+        f"The {len(points):,} most clicked pairs of the log: {len(points) - lost:,} are released, "
+        f"{lost:,} are not and lie on the bottom edge.",
+        svg.axes(x, y, x_title="share of the log's clicks", y_title="share of the release"),
+        svg.path([(x(x.low), y(x.low)), (x(x.high), y(x.high))], "bound"),
+        *marks,
+        svg.key((("mark", "released"), ("mark lost", "not released"))),
         headings=("rank in the log", "share of the log", "share of the release"),
-        rows=tuple(
+        rows=(
             (f"{rank:,}", f"{before:.5f}", f"{after:.5f}")
-            for rank, (before, after) in enumerate(points[:_TOLD], start=1)
+            for rank, (before, after) in enumerate(points[:_LISTED], start=1)
         ),
     )

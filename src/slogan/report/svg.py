@@ -12,8 +12,6 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 24, 26, 46
 _LETTER = 7.6
 """About the width of one; the page's style decides."""
 
-Row = Sequence[str]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
@@ -30,8 +28,8 @@ class Chart:
 
 def element(tag: str, *inside: str, **attributes: str | float) -> str:
     """An element; the inside is markup, attribute values are escaped."""
-    told = "".join(f' {_name(key)}="{escape(_value(v))}"' for key, v in attributes.items())
-    return f"<{tag}{told}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{told}/>"
+    written = "".join(f' {_name(key)}="{escape(_value(v))}"' for key, v in attributes.items())
+    return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
 
 
 def label(words: str, x: float, y: float, *, kind: str = "", anchor: str = "middle") -> str:
@@ -41,20 +39,28 @@ def label(words: str, x: float, y: float, *, kind: str = "", anchor: str = "midd
     )
 
 
-def drawing(
-    name: str, title: str, summary: str, *parts: str, width: float = WIDTH, height: float = HEIGHT
-) -> str:
-    """The whole chart, with a title and a description for those who do not see it."""
-    return element(
+def draw(
+    name: str,
+    title: str,
+    summary: str,
+    *parts: str,
+    headings: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+) -> Chart:
+    """A chart of these parts, with a title and a description for those who do not see it."""
+    drawing = element(
         "svg",
         element("title", escape(title), id=f"{name}-title"),
         element("desc", escape(summary), id=f"{name}-desc"),
         *parts,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width:g} {height:g}",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
         aria_labelledby=f"{name}-title {name}-desc",
         class_="chart",
+    )
+    return Chart(
+        name=name, title=title, summary=summary, svg=drawing, headings=headings, rows=tuple(rows)
     )
 
 
@@ -102,29 +108,33 @@ def log_scale(values: Iterable[float], begin: float, end: float) -> Scale:
     )
 
 
-def axes(x: Scale, y: Scale, *, x_title: str, y_title: str, form: str = "") -> str:
-    """Grid, ticks and titles of both axes."""
-    parts: list[str] = []
-    for at in x.ticks():
-        parts.append(element("line", x1=x(at), x2=x(at), y1=y.begin, y2=y.end, class_="grid"))
-        parts.append(label(told(at, form), x(at), y.begin + 18))
-    for at in y.ticks():
-        parts.append(element("line", x1=x.begin, x2=x.end, y1=y(at), y2=y(at), class_="grid"))
-        parts.append(label(told(at, form), x.begin - 8, y(at) + 4, anchor="end"))
-    parts.append(element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"))
-    parts.append(label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"))
-    parts.append(label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"))
-    return "".join(parts)
+def axes(x: Scale, y: Scale, *, x_title: str, y_title: str, names: Sequence[str] = ()) -> str:
+    """Grid, ticks and titles of both axes; names, where given, stand in place of x's ticks."""
+    return "".join(
+        [
+            *(
+                element("line", x1=x(at), x2=x(at), y1=y.begin, y2=y.end, class_="grid")
+                + label(_short(at), x(at), y.begin + 18)
+                for at in ([] if names else x.ticks())
+            ),
+            *(
+                element("line", x1=x.begin, x2=x.end, y1=y(at), y2=y(at), class_="grid")
+                + label(_short(at), x.begin - 8, y(at) + 4, anchor="end")
+                for at in y.ticks()
+            ),
+            *(label(one, x(n + 0.5), y.begin + 18, kind="narrow") for n, one in enumerate(names)),
+            element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"),
+            label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"),
+            label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"),
+        ]
+    )
 
 
-def told(value: float, form: str = "") -> str:
-    """A number as short as it can be said."""
-    if form:
-        return format(value, form)
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:g} M"
-    if value >= 1_000:
-        return f"{value / 1_000:g} k"
+def _short(value: float) -> str:
+    """A number as short as it can be."""
+    for unit, letter in ((1_000_000, " M"), (1_000, " k")):
+        if value >= unit:
+            return f"{value / unit:g}{letter}"
     return f"{value:g}"
 
 
