@@ -94,7 +94,7 @@ def test_notebooks_get_tables(kind):
 
 
 def test_tables_for_notebooks_are_escaped():
-    from slogan.manifest.notebook import html_table
+    from slogan.manifest.certificate import html_table
     from slogan.verification.conditions import Check, Verdict
 
     hostile = Check(name="<script>", ok=False, detail="<img onerror=1>")

@@ -14,7 +14,7 @@ from scipy.special import betainccinv, betaincinv
 
 from slogan.arrays import Floats, Ints
 from slogan.histogram import PairHistogram
-from slogan.manifest.notebook import html_table
+from slogan.manifest.certificate import html_table
 
 CONFIDENCE = 0.999
 """That no bound of a table is too high."""

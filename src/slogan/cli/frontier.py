@@ -82,7 +82,7 @@ def frontier(
 
 def text(frontier: Frontier[Point]) -> RenderableType:
     """One row for each budget, and who may read it."""
-    from slogan.report.frontier import CURATOR_ONLY, MONOTONE
+    from slogan.report.html import CURATOR_ONLY, MONOTONE
 
     table = Table(box=None, pad_edge=False)
     headings, rows = frontier.table()

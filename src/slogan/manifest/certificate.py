@@ -6,7 +6,9 @@ is made from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from slogan.errors import LogFormatError
 from slogan.logs.searchlog import Columns
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.notebook import html_table
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 
@@ -34,6 +35,20 @@ Fate = Literal[
     "represented",
 ]
 """What became of a click of the log."""
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = "") -> str:
+    """A small table for notebooks with a note below it; every text is escaped."""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
+    below = f"<p>{escape(note)}</p>" if note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"<td style='text-align:left'>{escape('–' if value is None else str(value))}</td>"
+    return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:,.6g}</td>"
 
 
 class _Record(BaseModel):

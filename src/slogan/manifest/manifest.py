@@ -18,6 +18,7 @@ from slogan.logs.searchlog import Peek, SearchLog, Source, read
 from slogan.modes import CountsName, Method, ReleaseKind
 
 MANIFEST_VERSION = 1
+_ROLES = ("user", "query", "url", "count")
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
@@ -83,10 +84,7 @@ class PrivateRowsOutputs(_Record):
     users: int
 
 
-_OUTPUTS = {
-    ReleaseKind.SYNTHETIC_USERS: Outputs,
-    ReleaseKind.PRIVATE_ROWS: PrivateRowsOutputs,
-}
+_OUTPUTS = {ReleaseKind.SYNTHETIC_USERS: Outputs, ReleaseKind.PRIVATE_ROWS: PrivateRowsOutputs}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,10 +141,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         compression=log.compression,
         header=log.header,
         columns=log.columns.names,
-        user=log.columns.user,
-        query=log.columns.query,
-        url=log.columns.url,
-        count=log.columns.count,
+        **{role: getattr(log.columns, role) for role in _ROLES},
     )
 
 
@@ -159,15 +154,12 @@ def described(
     peek: Peek | None = None,
 ) -> SearchLog:
     """A log with the format and columns that the manifest names; see `read` for the options."""
-    told = manifest.log
+    log = manifest.log
     return read(
         source,
-        format=told.format,
-        user=told.user,
-        query=told.query,
-        url=told.url,
-        count=told.count,
-        columns=None if told.header else told.columns,
+        format=log.format,
+        columns=None if log.header else log.columns,
+        **{role: getattr(log, role) for role in _ROLES},
         encoding=encoding,
         on_bad_row=on_bad_row,
         peek=peek,
@@ -179,16 +171,12 @@ def released_file(folder: Path, manifest: Manifest) -> Path:
     name = manifest.log.file
     file = folder / "public" / Path(name).name
     parts = list(file.iterdir()) if file.is_dir() else [file]
-    if name != file.name or not all(_is_plain(part) for part in parts) or file.is_symlink():
+    plain = all(part.is_file() and not part.is_symlink() for part in parts)
+    if name != file.name or not plain or file.is_symlink():
         raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
     return file
 
 
-def _is_plain(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
-
-
 def versions() -> dict[str, str]:
     """What a run was made with."""
-    found = {name: version(name) for name in _LIBRARIES}
-    return {"python": platform.python_version(), **found}
+    return {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}

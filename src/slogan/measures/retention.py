@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -70,17 +69,16 @@ def _retention(comparison: Comparison) -> Retention:
     )
 
 
-def _diversity_fields(result: Retention) -> dict[str, Any]:
-    shares = {"diversity": result.pairs.share, "query_diversity": result.queries.share}
-    return shares | asdict(result)
-
-
 # How many different pairs and queries of D are in O [Hong12, section 6.4].
 DIVERSITY = Measure[Retention](
     name="diversity",
     order=30,
     take=_retention,
-    fields=_diversity_fields,
+    fields=lambda r: {
+        "diversity": r.pairs.share,
+        "query_diversity": r.queries.share,
+        **asdict(r),
+    },
     headlines=(
         Headline("Pairs retained", lambda r: r.pairs.share, ".2%", "more"),
         Headline("Queries retained", lambda r: r.queries.share, ".2%", "more"),
@@ -206,18 +204,14 @@ def _most_clicked(comparison: Comparison) -> Top:
     )
 
 
-def _top_fields(result: Top) -> dict[str, Any]:
-    return {
-        "top_pairs": {str(depth): share for depth, share in result.pairs.items()},
-        "top_queries": {str(depth): share for depth, share in result.queries.items()},
-    }
-
-
 TOP_PAIRS = Measure[Top](
     name="top_pairs",
     order=70,
     take=_most_clicked,
-    fields=_top_fields,
+    fields=lambda r: {
+        "top_pairs": {str(depth): share for depth, share in r.pairs.items()},
+        "top_queries": {str(depth): share for depth, share in r.queries.items()},
+    },
     headlines=(Headline("Top 100 pairs kept", lambda r: r.pairs[100], ".1%", "more"),),
 )
 

@@ -88,15 +88,13 @@ def frequent_pairs(totals: Totals, min_support: Fraction) -> FrequentSupports:
     before, after = totals.frequent_before(min_support), totals.frequent_after(min_support)
     kept = int(np.count_nonzero(before & after))
     n_before, n_after = int(np.count_nonzero(before)), int(np.count_nonzero(after))
-    distance = support_distance(totals, before)
     return FrequentSupports(
         min_support=str(min_support),
         frequent_before=n_before,
         frequent_after=n_after,
         precision=kept / n_after if n_after else None,
         recall=kept / n_before if n_before else None,
-        sum_support_distance=distance.sum_support_distance,
-        average_support_distance=distance.average_support_distance,
+        **asdict(support_distance(totals, before)),
     )
 
 

@@ -21,9 +21,14 @@ from slogan.engines.engine import Counted
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded
 from slogan.logs.searchlog import SearchLog
-from slogan.manifest.certificate import CURATOR_ONLY, Certificate, Summary, certificate_type
+from slogan.manifest.certificate import (
+    CURATOR_ONLY,
+    Certificate,
+    Summary,
+    certificate_type,
+    html_table,
+)
 from slogan.manifest.manifest import Budget, Claims, Manifest, PublishedLog, published_log, versions
-from slogan.manifest.notebook import html_table
 from slogan.manifest.promise import promise_of
 from slogan.modes import Parameters
 from slogan.release.job import Job

@@ -16,7 +16,7 @@ from slogan.manifest.certificate import (
     SyntheticCertificate,
 )
 from slogan.manifest.manifest import Manifest
-from slogan.measures import Row, SideBySide
+from slogan.measures import SideBySide
 from slogan.measures.triplets import TRIPLETS
 from slogan.report.charts import budget_chart, diff_ratio_chart, frequency_chart, support_chart
 from slogan.report.html import render
@@ -111,16 +111,6 @@ _REASONS_WITH_NOISE: dict[Fate, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """What became of some of the log's clicks."""
-
-    reason: str
-    clicks: str
-    share: str
-    percent: float
-
-
 @dataclass(frozen=True)
 class CuratorPage(Page):
     """The curator's report."""
@@ -170,33 +160,28 @@ class CuratorPage(Page):
     def flow(self) -> list[Fact]:
         """Clicks, pairs and users, in and out."""
         c = self.certificate
-        clicks = pairs = users = ""
+        besides = ["", "", ""]
         if isinstance(c, PlannedCertificate):
-            clicks = f" and {c.shared.clicks:,} on shared pairs"
-            pairs = f" and {c.shared.pairs:,} on shared pairs"
-            users = f" and {c.shared.users:,} on shared pairs"
+            shared = (c.shared.clicks, c.shared.pairs, c.shared.users)
+            besides = [f" and {n:,} on shared pairs" for n in shared]
         elif isinstance(c, PrivateRowsCertificate):
-            clicks = f"; on average at most {c.size_bound:,.1f}"
-            pairs = f" and {c.pairs_selected:,} that could be drawn"
+            besides[0] = f"; on average at most {c.size_bound:,.1f}"
+            besides[1] = f" and {c.pairs_selected:,} that could be drawn"
+        released = ((c.clicks_out, c.clicks_in), (c.pairs_out, c.pairs), (c.users_out, c.users))
         return [
-            Fact(name, f"{out:,}", f"released, of {whole:,} in the log{besides}")
-            for name, out, whole, besides in (
-                ("Clicks", c.clicks_out, c.clicks_in, clicks),
-                ("Pairs", c.pairs_out, c.pairs, pairs),
-                ("Users", c.users_out, c.users, users),
+            Fact(name, f"{out:,}", f"released, of {whole:,} in the log{more}")
+            for name, (out, whole), more in zip(
+                ("Clicks", "Pairs", "Users"), released, besides, strict=True
             )
         ]
 
     @property
-    def lost(self) -> list[Lost]:
-        """Where the clicks went, by reason."""
+    def lost(self) -> list[tuple[str, int, int]]:
+        """Where the clicks went: the reason, how many, and of how many."""
         c = self.certificate
         whole = max(1, sum(c.clicks_by_fate.values()))
         reasons = _REASONS_WITH_NOISE if _is_noisy(c) else _REASONS
-        return [
-            Lost(reasons[fate], f"{n:,}", f"{n / whole:.2%}", 100 * n / whole)
-            for fate, n in c.clicks_by_fate.items()
-        ]
+        return [(reasons[fate], n, whole) for fate, n in c.clicks_by_fate.items()]
 
     @property
     def beyond(self) -> str:
@@ -250,16 +235,6 @@ class CuratorPage(Page):
             return "|D| counts all clicks of the log."
         return "As in the paper, |D| counts clicks on pairs that two users or more clicked."
 
-    @property
-    def compared(self) -> list[Row]:
-        """The measures beside those of a random sample of the same size."""
-        return [] if self.evaluation is None else self.evaluation.headlines()
-
-    @property
-    def seconds(self) -> list[tuple[str, str]]:
-        """Time by stage."""
-        return [(name, f"{spent:,.2f} s") for name, spent in self.certificate.seconds.items()]
-
 
 def _is_noisy(certificate: Certificate) -> bool:
     return isinstance(certificate, PlannedCertificate) and certificate.counts == "laplace"
@@ -288,6 +263,7 @@ def _expected(c: PlannedCertificate | PrivateRowsCertificate) -> str:
 def _utility_of_plan(c: PlannedCertificate) -> list[Fact]:
     noisy = _is_noisy(c)
     among = "no output without the removed users" if noisy else "no output under this budget"
+    rest = "noise and rounding cost" if noisy else "is left to find"
     return [
         Fact(
             c.objective.replace("_", " ").capitalize(),
@@ -295,13 +271,7 @@ def _utility_of_plan(c: PlannedCertificate) -> list[Fact]:
             f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}",
         ),
         Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
-        Fact(
-            "Gap",
-            f"{c.gap:.2%}",
-            "between the two: what noise and rounding cost, at most"
-            if noisy
-            else "between the two: what is left to find, at most",
-        ),
+        Fact("Gap", f"{c.gap:.2%}", f"between the two: what {rest}, at most"),
         Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
     ]
 

@@ -1,9 +1,11 @@
-"""HTML: templates filled with a page, and a chart as a file."""
+"""HTML: templates filled with a page, the page of a frontier, and a chart as a file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -34,3 +36,34 @@ def picture(chart: Chart) -> str:
     paper = '<rect width="100%" height="100%" style="fill: var(--card)"/>'
     opening, rest = chart.svg.split(">", 1)
     return f"{opening}><style>{style}</style>{paper}{rest}\n"
+
+
+CURATOR_ONLY = (
+    "Computed from the raw log without any noise: for the curator, not for publication. It spends "
+    "no budget because nothing of it is released; to publish it, or a part of it, would."
+)
+CHOICE = (
+    "A budget that is chosen because of these numbers depends on the log too, and no guarantee "
+    "covers the choice: fix the budget beforehand, or look at an older or a made-up log."
+)
+MONOTONE = (
+    "The average is the mean of the dry runs of one budget. The value, which is drawn, is the "
+    "largest average among this budget and all smaller ones, so it never falls as a budget grows."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierPage:
+    """What each budget buys, for the curator alone: a chart, and a table with every point."""
+
+    utility: str
+    facts: Sequence[str]
+    """Sentences about what was computed."""
+    chart: Chart
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    warnings: Sequence[str] = (CURATOR_ONLY, CHOICE)
+
+    def html(self) -> str:
+        """The page."""
+        return render("frontier.html", self)

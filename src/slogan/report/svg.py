@@ -28,7 +28,9 @@ class Chart:
 
 def element(tag: str, *inside: str, **attributes: str | float) -> str:
     """An element; the inside is markup, attribute values are escaped."""
-    written = "".join(f' {_name(key)}="{escape(_value(v))}"' for key, v in attributes.items())
+    names = [key.rstrip("_").replace("_", "-") for key in attributes]
+    values = [escape(_value(value)) for value in attributes.values()]
+    written = "".join(f' {n}="{v}"' for n, v in zip(names, values, strict=True))
     return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
 
 
@@ -166,10 +168,6 @@ def _sign(kind: str, x: float, y: float) -> str:
             return element("circle", cx=x + 11, cy=y, r=3.6, class_=kind)
         case _:
             return element("rect", x=x + 5, y=y - 6, width=11, height=11, class_=kind)
-
-
-def _name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
 
 
 def _value(value: str | float) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from slogan.errors import BudgetError
-from slogan.manifest.notebook import html_table
+from slogan.manifest.certificate import html_table
 
 _LARGEST_EPSILON = 700
 _LONGEST_NUMBER = 1_000

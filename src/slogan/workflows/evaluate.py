@@ -20,9 +20,8 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.files import require_modest
 from slogan.logs.searchlog import SearchLog, Source, read
-from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, read_certificate
+from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, html_table, read_certificate
 from slogan.manifest.manifest import Manifest, Outputs, described, released_file
-from slogan.manifest.notebook import html_table
 from slogan.measures import (
     Comparison,
     Reference,

@@ -16,16 +16,14 @@ from slogan.engines.engine import Counted
 from slogan.engines.settings import EngineChoice
 from slogan.errors import OptionError, ReleaseExistsError
 from slogan.logs.searchlog import SearchLog, Source
-from slogan.manifest.certificate import LogSizes
-from slogan.manifest.notebook import html_table
+from slogan.manifest.certificate import LogSizes, html_table
 from slogan.planning import objectives
 from slogan.planning.objectives import Objective
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown
 from slogan.report.charts import Line, frontier_chart
-from slogan.report.frontier import CURATOR_ONLY, MONOTONE, FrontierPage, frontier_page
-from slogan.report.html import picture
+from slogan.report.html import CURATOR_ONLY, MONOTONE, FrontierPage, picture
 from slogan.report.svg import Chart
 from slogan.storage.atomic import write_private
 from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
@@ -130,7 +128,7 @@ class Frontier(Generic[PointT_co]):
         )
         files = {
             "frontier.svg": picture(chart),
-            "frontier.html": frontier_page(page),
+            "frontier.html": page.html(),
             "frontier.json": json.dumps(self.to_dict(), indent=2) + "\n",
         }
         write_private(target, files)

@@ -10,8 +10,7 @@ from slogan.engines.engine import Counted
 from slogan.engines.settings import EngineChoice
 from slogan.histogram import LogSize
 from slogan.logs.searchlog import SearchLog, Source
-from slogan.manifest.certificate import CURATOR_ONLY
-from slogan.manifest.notebook import html_table
+from slogan.manifest.certificate import CURATOR_ONLY, html_table
 from slogan.progress import Progress, shown
 
 

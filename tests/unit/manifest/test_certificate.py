@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.unit.manifest.test_wording import KINDS, release_of
+from tests.unit.manifest.test_promise import KINDS, release_of
 
 from slogan.errors import LogFormatError
 from slogan.manifest.certificate import (

@@ -25,7 +25,8 @@ import slogan
 from slogan.budget import PrivacyBudget, exp_rounded_down
 from slogan.errors import BadRowError, BudgetError, LogNotFoundError, OptionError
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.promise import sampling_promise
+from slogan.manifest.promise import promise_of
+from slogan.modes import ReleaseKind
 from slogan.report.public import public_page
 from slogan.storage.atomic import sha256_of
 from slogan.verification.conditions import Factor, Verdict, bounds_of, exp_below, judge
@@ -111,7 +112,8 @@ def forge_words(folder: Path) -> None:
     file = folder / "public/manifest.json"
     with contextlib.suppress(ValidationError, BudgetError):
         manifest = Manifest.model_validate_json(file.read_bytes())
-        promise = sampling_promise(slogan.PrivacyBudget(**manifest.budget.model_dump()))
+        budget = slogan.PrivacyBudget(**manifest.budget.model_dump())
+        promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, budget)
         told = {"promise": promise.name, "guarantees": promise.guarantees}
         manifest = manifest.model_copy(update=told)
         file.write_text(manifest.model_dump_json())

@@ -13,7 +13,7 @@ from tests.helpers import write
 import slogan
 from slogan.cli.frontier import text
 from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
-from slogan.report.frontier import CHOICE, CURATOR_ONLY, MONOTONE
+from slogan.report.html import CHOICE, CURATOR_ONLY, MONOTONE
 from slogan.storage import atomic
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
