@@ -65,7 +65,7 @@ def _problem(log: Path) -> Relaxation:
 def _solve(algorithm: str, log: Path) -> Record:
     packing.warm_up()
     relaxed = _problem(log)
-    rows, limit, upper = relaxed.linear_program
+    rows, limit, upper = relaxed.rows, relaxed.limit, relaxed.upper
     if algorithm == "slogan":
         trace: list[tuple[float, float]] = []
         begin = time.monotonic()

@@ -1,6 +1,4 @@
-"""Optimal counts of a log, and of the same log without some of its users, begun where it ended.
-
-The paper's noisy counts: users who sway the counts leave, the others' get Laplace noise.
+"""The paper's noisy counts: users who sway the counts leave, the others' get Laplace noise.
 
 A heuristic [Hong12, 4.2]. docs/proofs/laplace.md says what is proven of it, which is not privacy.
 """
@@ -14,25 +12,22 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from highspy import HighsBasisStatus
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.budget import exact
 from slogan.dp.noise import discrete_laplace
 from slogan.errors import NothingLeftError
-from slogan.histogram import Remainder
+from slogan.histogram import PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort
-from slogan.planning.solvers._highs import (
-    AT_LOWER,
-    BASIC,
-    Basis,
-    Statuses,
-    Vertex,
-    relaxation,
-    vertex,
-)
+from slogan.planning.solvers._highs import Basis, Statuses, outward, relaxation, vertex
 from slogan.randomness import Randomness
+
+_BITS = 20
+GRID = Fraction(1, 1 << _BITS)
+"""Optimal counts are rounded to multiples of this before they are compared or get noise."""
 
 
 class Optimum:
@@ -43,30 +38,21 @@ class Optimum:
     """
 
     def __init__(self, program: Program, effort: Effort) -> None:
-        self._program, self._effort = program, effort
-        self._found = vertex(relaxation(program), effort)
-
-    @property
-    def exists(self) -> bool:
-        """Whether any counts satisfy the constraints; an output size can be too much to ask."""
-        return self._found is not None
-
-    @property
-    def x(self) -> Floats:
+        best = vertex(relaxation(program), effort)
+        if best is None:
+            raise NothingLeftError(
+                "there are no counts of that output size, even if fractions are allowed",
+                hint="ask for a smaller --output-size, or raise --laplace-bound",
+            )
+        self._program, self._effort, self._vertex = program, effort, best
+        self.x: Floats = best.z[: program.pairs]
         """x*, one count for each pair."""
-        return self._vertex.z[: self._program.pairs]
 
     @property
-    def bound(self) -> float:
-        """No counts are better, integers least of all; rounded outward."""
-        value = self._vertex.value
-        return max(0.0, value - 1e-9) if self._program.minimises else 1e-6 - value
-
-    @property
-    def _vertex(self) -> Vertex:
-        if self._found is None:
-            raise ValueError("an infeasible program has no optimal counts")
-        return self._found
+    def solution(self) -> Solution:
+        """x*, and the bound it proves: no counts are better, integers least of all."""
+        bound = outward(self._vertex.value, self._program)
+        return Solution(x=self.x, bound=bound, status=Status.FEASIBLE, solver="relaxed")
 
     @cached_property
     def unmoved(self) -> Flags:
@@ -87,38 +73,37 @@ class Optimum:
         program, left = self._program.without_users(gone)
         if program.pairs == 0:
             return np.zeros(self._program.pairs) if program.targets is None else None
-        found = vertex(relaxation(program), self._effort, begin=self._basis(program, left))
-        if found is None:
+        best = vertex(relaxation(program), self._effort, begin=self._basis(program, left))
+        if best is None:
             return None
         x = np.zeros(self._program.pairs)
-        x[left.pairs] = found.z[: program.pairs]
+        x[left.pairs] = best.z[: program.pairs]
         return x
 
     def _basis(self, program: Program, left: Remainder) -> Basis:
         """The basis of x*, row by row and column by column of what is left."""
         hist, known = self._program.constraints.hist, self._vertex.basis
-        everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
-        columns, rows = _names(self._program, everything, hist.users, hist.pairs)
-        wanted_columns, wanted_rows = _names(program, left, hist.users, hist.pairs)
+        columns, rows = _names(self._program, np.arange(hist.users), np.arange(hist.pairs), hist)
+        wanted_columns, wanted_rows = _names(program, left.users, left.pairs, hist)
         return Basis(
-            columns=_looked_up(wanted_columns, columns, known.columns, AT_LOWER),
-            rows=_looked_up(wanted_rows, rows, known.rows, BASIC),
+            columns=_looked_up(wanted_columns, columns, known.columns, HighsBasisStatus.kLower),
+            rows=_looked_up(wanted_rows, rows, known.rows, HighsBasisStatus.kBasic),
         )
 
 
-def _names(program: Program, part: Remainder, users: int, pairs: int) -> tuple[Ints, Ints]:
+def _names(program: Program, user: Ints, pair: Ints, whole: PairHistogram) -> tuple[Ints, Ints]:
     """Numbers for the columns and rows of a program's model, the same whoever is taken away.
 
     Columns are pairs, then distances of frequent pairs. Rows are users, then labels of which more
     than one pair is left, then the output size and two sides of each distance.
     """
-    columns, rows = [part.pairs], [part.users]
+    columns, rows, users, pairs = [pair], [user], whole.users, whole.pairs
     if program.at_most_one is not None:
         label, holders = np.unique(program.at_most_one, return_counts=True)
         rows.append(users + label[holders > 1])
     if program.targets is not None:
         # an objective has labels or targets, never both
-        frequent = part.pairs[program.targets.frequent]
+        frequent = pair[program.targets.frequent]
         columns.append(pairs + frequent)
         rows += [np.array([users]), users + 1 + frequent, users + 1 + pairs + frequent]
     return np.concatenate(columns), np.concatenate(rows)
@@ -130,54 +115,29 @@ def _looked_up(wanted: Ints, names: Ints, statuses: Statuses, missing: object) -
     return table[wanted]
 
 
-_BITS = 20
-GRID = Fraction(1, 1 << _BITS)
-"""Optimal counts are rounded to multiples of this before they are compared or get noise."""
-
-Report = Callable[[int, int], None]
-"""Told how many users are done, and how many there are."""
-
-
-def swaying_users(program: Program, mode: LaplaceCounts, effort: Effort, report: Report) -> Ints:
+def swaying_users(
+    program: Program, mode: LaplaceCounts, effort: Effort, report: Callable[[int, int], None]
+) -> Ints:
     """The users without whom some optimal count differs by more than d.
 
     Every user is compared with the whole log, not with what others' removal left of it, so the
-    order of users does not matter.
+    order of users does not matter. `report` is told how many users are done, and of how many.
     """
     best = Optimum(program, effort)
     users = program.constraints.hist.users
-    if not best.exists:
-        raise NothingLeftError(
-            "the relaxation has no counts of that output size",
-            hint="ask for a smaller --output-size",
-        )
     known, most = _on_grid(best.x), exact(mode.bound) / GRID
-    asked = np.flatnonzero(~best.unmoved).astype(np.int64)
+    asked = np.flatnonzero(~best.unmoved)
 
     def sways(user: int) -> bool:
         x = best.without_users(np.array([user]))
         return x is None or int(np.abs(_on_grid(x) - known).max(initial=0)) > most
 
-    found: list[int] = []
+    far = np.zeros(len(asked), dtype=np.bool_)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, (user, far) in enumerate(
-            zip(asked.tolist(), pool.map(sways, asked.tolist()), strict=True)
-        ):
-            report(users - len(asked) + done + 1, users)
-            if far:
-                found.append(user)
-    return np.array(found, dtype=np.int64)
-
-
-def relaxed_solution(program: Program, effort: Effort) -> Solution:
-    """x* of the linear relaxation, and the bound it proves for integer counts."""
-    best = Optimum(program, effort)
-    if not best.exists:
-        raise NothingLeftError(
-            "without the removed users there are no counts of that output size",
-            hint="ask for a smaller --output-size, or raise --laplace-bound",
-        )
-    return Solution(x=best.x, bound=best.bound, status=Status.FEASIBLE, solver="relaxed")
+        for n, sway in enumerate(pool.map(sways, asked.tolist())):
+            far[n] = sway
+            report(users - len(asked) + n + 1, users)
+    return asked[far]
 
 
 def with_noise(x: Floats, mode: LaplaceCounts, rng: Randomness) -> Ints:

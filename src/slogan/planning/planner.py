@@ -1,27 +1,32 @@
-"""Planner: counts for a histogram that passed the gate, exact or with the paper's noise."""
+"""Planner: counts that passed the gate, exact or with the paper's noise; climb(): many budgets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget
-from slogan.errors import EmptyPlanError, NothingLeftError
+from slogan.errors import EmptyPlanError, NothingLeftError, OutputSizeError
 from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
-from slogan.planning.laplace import relaxed_solution, swaying_users, with_noise
+from slogan.planning.laplace import Optimum, swaying_users, with_noise
 from slogan.planning.objectives import Objective, program_of
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
-from slogan.planning.program import Program, Solution, gap
+from slogan.planning.program import Program, Solution, Status, gap, status
 from slogan.planning.sampling import sample_users
-from slogan.planning.solvers import Effort, Solver
+from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
 from slogan.randomness import Randomness
+
+Done = Callable[[int, int], None]
+"""Told how many are done, and of how many."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,6 +70,9 @@ class Planner:
         reached = f"value {value:,.6g}, bound {bound:,.6g}"
         self.steps.note(f"{reached}, gap {100 * gap(value=value, bound=bound):.1f} %")
 
+    def _count_users(self, done: int, users: int) -> None:
+        self.steps.note(f"{done:,} of {users:,} users")
+
     def exact(self, hist: PairHistogram) -> Planned:
         """The optimal counts for the log as it is: [Hong12, Algorithm 1]."""
         constraints = self.constrained(hist)
@@ -89,15 +97,15 @@ class Planner:
 
     def laplace(self, hist: PairHistogram, mode: LaplaceCounts, rng: Randomness) -> Planned:
         """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
-        found = self.without_swaying(hist, mode)
+        solved = self.without_swaying(hist, mode)
         with self.steps.step("gate"):
-            planned = plan(with_noise(found.solution.x, mode, rng), found.constraints)
+            planned = plan(with_noise(solved.solution.x, mode, rng), solved.constraints)
         if planned.size == 0:
             raise NothingLeftError(
                 "no count is above 0 after the noise",
                 hint="lower d/ε', or raise the budget; drawing until it pleases is not covered",
             )
-        return Planned(**vars(found), plan=planned)
+        return Planned(**vars(solved), plan=planned)
 
     def without_swaying(self, hist: PairHistogram, mode: LaplaceCounts) -> Solved:
         """The optimum of the relaxation, for the log without the users who sway it."""
@@ -105,12 +113,7 @@ class Planner:
         with self.steps.step("solve"):
             question = self._program(whole)
         with self.steps.step("leave-one-out"):
-            removed = swaying_users(
-                question,
-                mode,
-                self.effort,
-                lambda done, users: self.steps.note(f"{done:,} of {users:,} users"),
-            )
+            removed = swaying_users(question, mode, self.effort, self._count_users)
         left = hist.without_users(removed)
         if left.hist.pairs == 0:
             raise NothingLeftError(
@@ -121,13 +124,9 @@ class Planner:
         constraints = self.constrained(left.hist)
         with self.steps.step("solve"):
             program = self._program(constraints)
-            solution = relaxed_solution(program, self.effort)
+            solution = Optimum(program, self.effort).solution
         return Solved(
-            left=left,
-            removed=removed,
-            constraints=constraints,
-            program=program,
-            solution=solution,
+            left=left, removed=removed, constraints=constraints, program=program, solution=solution
         )
 
     def constrained(self, hist: PairHistogram) -> PrivacyConstraints:
@@ -152,3 +151,125 @@ def empty(constraints: PrivacyConstraints) -> EmptyPlanError:
     """Why nothing is released, with the number."""
     cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
     return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPoint:
+    """The best plan found for one budget, and what is proven about it."""
+
+    plan: Plan
+    value: float
+    bound: float
+    """Proven: no plan under this budget has a better value."""
+    status: Status
+    carried: bool = False
+    """The plan was found under a smaller budget, and nothing better under this one."""
+
+    @property
+    def gap(self) -> float:
+        """How far from the best it may be."""
+        return gap(value=self.value, bound=self.bound)
+
+
+Sweep = dict[Fraction, SweepPoint]
+"""By what each user may be charged, as the allowance of a budget."""
+
+
+def climb(
+    hist: PairHistogram,
+    budgets: Iterable[PrivacyBudget],
+    objective: Objective,
+    *,
+    solver: str = "auto",
+    effort: Effort,
+    largest: Mapping[Fraction, SweepPoint] | None = None,
+    done: Done = quiet,
+) -> Sweep:
+    """The best plans for ever larger budgets, none worse than that of a smaller one.
+
+    A plan that a smaller budget allows is allowed by a larger one, so it is kept until something
+    better is found; a bound for a larger budget holds for a smaller one. Where F-UMP's output size
+    is out of reach there is no step.
+
+    Args:
+        hist: Shared pairs only.
+        budgets: In any order; those that charge alike are solved once.
+        objective: The same output size must be asked for at every budget, or values do not compare.
+        solver: A file of `solvers/`, or "auto".
+        effort: For each problem.
+        largest: Plans of O-UMP, where they are known already.
+        done: Told how far it is.
+    """
+    rising = sorted({budget.allowance: budget for budget in budgets}.items())
+    climber = _Climber(objective, solver, effort, dict(largest or {}))
+    steps: Sweep = {}
+    done(0, len(rising))
+    for n, (allowance, budget) in enumerate(rising, start=1):
+        constraints = privacy_constraints(hist, budget)
+        step = climber.step(constraints, next(reversed(steps.values()), None))
+        if step is not None:
+            steps[allowance] = step
+        done(n, len(rising))
+    # Whatever a larger budget cannot do, a smaller one cannot do either.
+    worst = max if climber.minimises else min
+    bound = -np.inf if climber.minimises else np.inf
+    for allowance, step in reversed([*steps.items()]):
+        bound = worst(bound, step.bound)
+        reached = status(value=step.value, bound=bound, allowed=effort.gap)
+        steps[allowance] = replace(step, bound=bound, status=reached)
+    return steps
+
+
+@dataclass
+class _Climber:
+    objective: Objective
+    solver: str
+    effort: Effort
+    largest: Sweep
+    minimises: bool = False
+
+    def step(self, constraints: PrivacyConstraints, before: SweepPoint | None) -> SweepPoint | None:
+        try:
+            program = program_of(self.objective, constraints, lambda: self._largest(constraints))
+        except (OutputSizeError, EmptyPlanError):
+            return None
+        self.minimises = program.minimises
+        targets = program.targets
+        if targets is not None and before is not None:
+            # F-UMP's solvers begin with given counts: the better of those there are.
+            start = min(targets.start, before.plan.counts, key=program.value)
+            program = replace(program, targets=replace(targets, start=start))
+        return self._solved(program, before)
+
+    def _largest(self, constraints: PrivacyConstraints) -> tuple[Plan, float]:
+        """λ and its bound; as budgets come in rising order the last known plan is a start."""
+        known = self.largest.get(constraints.allowance)
+        if known is None:
+            smaller = [a for a in self.largest if a < constraints.allowance]
+            before = self.largest[max(smaller)] if smaller else None
+            known = self._solved(Program(constraints=constraints), before)
+            self.largest[constraints.allowance] = known
+        return known.plan, known.bound
+
+    def _solved(self, program: Program, before: SweepPoint | None) -> SweepPoint:
+        start = None if before is None else before.plan.counts
+        answer = solvers.load(self.solver)(program, replace(self.effort, start=start))
+        best = plan(answer.x, program.constraints)
+        carried = start is not None and not _better(program, best.counts, start)
+        if start is not None and carried:
+            best = plan(start, program.constraints)
+        value = program.value(best.counts)
+        return SweepPoint(
+            plan=best,
+            value=value,
+            bound=answer.bound,
+            status=status(value=value, bound=answer.bound, allowed=self.effort.gap),
+            carried=carried,
+        )
+
+
+def _better(program: Program, counts: Ints, known: Ints) -> bool:
+    new, old = program.value(counts), program.value(known)
+    if program.targets is not None and int(counts.sum()) != program.targets.output_size:
+        return False
+    return new < old if program.minimises else new > old

@@ -17,9 +17,9 @@ import numpy as np
 from slogan.budget import PrivacyBudget, exact
 from slogan.measures import Totals, supports
 from slogan.measures.triplets import DiffRatios, Triplets, redrawn
-from slogan.planning.budget_sweep import Sweep, SweepPoint, climb
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.plan import Plan
+from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.randomness import SeededRandomness
 from slogan.report.charts import Bars, Line, bar_chart, line_chart
 from slogan.report.svg import Chart

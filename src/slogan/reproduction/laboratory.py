@@ -17,12 +17,12 @@ import numpy as np
 
 from slogan.histogram import LogSize, PairHistogram
 from slogan.planning import solvers
-from slogan.planning.budget_sweep import Sweep, SweepPoint, climb
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
 from slogan.planning.objectives import Objective, PackingObjective
 from slogan.planning.objectives.diversity import Diversity
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
+from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.program import Status
 from slogan.planning.solvers import Effort
 from slogan.progress import Progress

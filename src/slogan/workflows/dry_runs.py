@@ -18,11 +18,11 @@ from slogan.errors import TooFewUsersError
 from slogan.histogram import PairHistogram
 from slogan.measures import Totals
 from slogan.measures.supports import frequent_pairs
-from slogan.planning.budget_sweep import Sweep, SweepPoint, climb
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives import Objective
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.solvers import Effort
 from slogan.progress import Steps
 from slogan.randomness import SeededRandomness

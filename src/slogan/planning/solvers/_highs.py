@@ -1,8 +1,7 @@
-"""Programs in HiGHS's words; exact and relaxed both speak to HiGHS through this file only."""
+"""Programs in HiGHS's words; nobody else in this package speaks to HiGHS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import highspy
@@ -12,17 +11,20 @@ from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.errors import SolverError
-from slogan.planning.program import Program, Status
+from slogan.planning.program import Program, Status, SupportTargets
 from slogan.planning.solvers import Effort
 
 Statuses = NDArray[np.object_]
-BASIC = highspy.HighsBasisStatus.kBasic
-AT_LOWER = highspy.HighsBasisStatus.kLower
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
     highspy.HighsModelStatus.kInterrupt: Status.FEASIBLE,
 }
+_FEASIBLE = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+# How far rows may be overdrawn and integers missed; HiGHS takes no less than a tenth of it.
+_OVERDRAWN = 1e-9
+# By how much HiGHS's bounds may be wrong, as clicks and as sums of support distances.
+CLICKS_OFF, DISTANCE_OFF = 1e-6, 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,26 +73,24 @@ def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
     """The program over the pairs `kept` only, all others being 0."""
     privacy = program.constraints.cost.tocsc()[:, kept].tocsr()
     binding = np.flatnonzero(np.diff(privacy.indptr) > 0)
-    blocks = [privacy[binding]]
-    lower = [np.full(len(binding), -np.inf)]
-    limit = [np.full(len(binding), program.constraints.limit)]
+    blocks, limits = [privacy[binding]], [np.full(len(binding), program.constraints.limit)]
     if program.at_most_one is not None:
         labels, label = np.unique(program.at_most_one[kept], return_inverse=True)
         several = np.flatnonzero(np.bincount(label, minlength=len(labels)) > 1)
         entry = (np.ones(len(kept)), (label, np.arange(len(kept))))
         blocks.append(sp.csr_array(entry, shape=(len(labels), len(kept)))[several])
-        lower.append(np.full(len(several), -np.inf))
-        limit.append(np.ones(len(several)))
+        limits.append(np.ones(len(several)))
+    limit = np.concatenate(limits)
     base = Model(
         rows=sp.csr_array(sp.vstack(blocks)),
-        row_lower=np.concatenate(lower),
-        row_upper=np.concatenate(limit),
+        row_lower=np.full(len(limit), -np.inf),
+        row_upper=limit,
         cost=np.full(len(kept), -1.0),
         upper=upper,
         constant=0.0,
         pairs=len(kept),
     )
-    return base if program.targets is None else _with_targets(base, program, kept)
+    return base if program.targets is None else _with_targets(base, program.targets, kept)
 
 
 def relaxation(program: Program) -> Model:
@@ -99,18 +99,14 @@ def relaxation(program: Program) -> Model:
     return model(program, kept=np.arange(program.pairs), upper=np.full(program.pairs, most))
 
 
-def _with_targets(base: Model, program: Program, kept: Ints) -> Model:
+def _with_targets(base: Model, targets: SupportTargets, kept: Ints) -> Model:
     """Add Σx = |O| and, for each frequent pair, y ≥ |x − |O|·support| to be minimised.
 
     Scaled by |O|: y counts clicks, so its coefficients and those of x are of one size.
     """
-    targets = program.targets
-    assert targets is not None  # the caller asked
-    position = np.full(program.pairs, -1)
-    position[kept] = np.arange(len(kept))
-    column = position[targets.frequent]
-    here = column >= 0
-    column, ideal = column[here], targets.support[here] * targets.output_size
+    here = np.isin(targets.frequent, kept)
+    column = np.searchsorted(kept, targets.frequent[here])
+    ideal = targets.support[here] * targets.output_size
     n = len(column)
     pick = sp.csr_array((np.ones(n), (np.arange(n), column)), shape=(n, base.pairs))
     one = sp.eye_array(n, format="csr")
@@ -181,30 +177,26 @@ class Running:
     def __init__(
         self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
     ) -> None:
-        self._asked, self._integer = asked, integer
-        self.bound = -np.inf if asked.cost.max() > 0 else np.inf
+        self._asked, self._integer, self._report = asked, integer, effort.report
+        # HiGHS minimises: where every cost is −1 or 0 the value is what it calls −objective.
+        self._sign = 1.0 if asked.cost.max() > 0 else -1.0
+        self.bound = -self._sign * np.inf
         """The best bound so far, as a value of the objective."""
-        highs = _ready(asked, effort, integer=integer)
-        highs.HandleUserInterrupt = True
+        self._highs = _ready(asked, effort, integer=integer)
+        self._highs.HandleUserInterrupt = True
         if start is not None:
             warm = highspy.HighsSolution()
             warm.col_value = start.tolist()
-            highs.setSolution(warm)
+            self._highs.setSolution(warm)
         if integer:
-            highs.cbMipLogging += self._listen(effort)
-        self._highs = highs
-        self._thread = highs.startSolve()
+            self._highs.cbMipLogging += self._listen
+        self._thread = self._highs.startSolve()
 
-    def _listen(self, effort: Effort) -> Callable[[highspy.HighsCallbackEvent], None]:
-        sign = 1.0 if self._asked.cost.max() > 0 else -1.0
-
-        def tell(event: highspy.HighsCallbackEvent) -> None:
-            out = event.data_out
-            self.bound = self._asked.constant + sign * out.mip_dual_bound
-            if abs(out.mip_primal_bound) < 1e300:
-                effort.report(self._asked.constant + sign * out.mip_primal_bound, self.bound)
-
-        return tell
+    def _listen(self, event: highspy.HighsCallbackEvent) -> None:
+        out = event.data_out
+        self.bound = self._asked.constant + self._sign * out.mip_dual_bound
+        if np.isfinite(out.mip_primal_bound):  # there is an answer already
+            self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
 
     @property
     def finished(self) -> bool:
@@ -232,29 +224,17 @@ class Running:
         found = self._highs.getModelStatus()
         info = self._highs.getInfo()
         z = np.array(self._highs.getSolution().col_value)
-        usable = z.size == self._asked.cost.size and info.primal_solution_status == 2
+        usable = z.size == self._asked.cost.size and info.primal_solution_status == _FEASIBLE
+        bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Answer(
             z=z if usable else None,
-            objective_bound=(
-                info.mip_dual_bound if self._integer else info.objective_function_value
-            ),
+            objective_bound=bound,
             status=_STATUS.get(found),
             words=self._highs.modelStatusToString(found),
         )
 
 
 def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
-    highs = highspy.Highs()
-    highs.silent()
-    highs.setOptionValue("time_limit", effort.time_limit)
-    highs.setOptionValue("mip_rel_gap", effort.gap)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
-    highs.passModel(_to_highs(asked, integer=integer))
-    return highs
-
-
-def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(asked.cost), len(asked.row_upper)
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = asked.cost, np.zeros_like(asked.cost), asked.upper
@@ -267,4 +247,21 @@ def _to_highs(asked: Model, *, integer: bool) -> highspy.HighsLp:
         kinds = [highspy.HighsVarType.kInteger] * asked.pairs
         kinds += [highspy.HighsVarType.kContinuous] * (len(asked.cost) - asked.pairs)
         lp.integrality_ = kinds
-    return lp
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("time_limit", effort.time_limit)
+    highs.setOptionValue("mip_rel_gap", effort.gap)
+    highs.setOptionValue("primal_feasibility_tolerance", _OVERDRAWN)
+    highs.setOptionValue("mip_feasibility_tolerance", _OVERDRAWN)
+    highs.passModel(lp)
+    return highs
+
+
+def outward(objective: float, program: Program) -> float:
+    """A bound on the program's value from one on HiGHS's objective, rounded outward."""
+    return max(0.0, objective - DISTANCE_OFF) if program.minimises else CLICKS_OFF - objective
+
+
+def most_clicks(program: Program) -> float:
+    """The whole clicks that all users' limits together allow, whatever the counts."""
+    return float(np.floor(program.constraints.size_bound + CLICKS_OFF))

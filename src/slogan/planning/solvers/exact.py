@@ -1,7 +1,4 @@
-"""A first feasible answer: cheapest pairs first, as many clicks of each as still fit.
-
-The integer problem itself, by branch and bound (HiGHS), after pruning.
-"""
+"""The integer problem itself, by branch and bound (HiGHS), after pruning and from a start."""
 
 from __future__ import annotations
 
@@ -13,7 +10,10 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort, quiet
-from slogan.planning.solvers._highs import Model, model, run
+from slogan.planning.solvers._highs import Model, model, most_clicks, outward, run
+
+# A quotient of slack and cost may come out a little below the whole number of clicks that it is.
+_ROUNDED_DOWN = 1 + 1e-12
 
 
 def greedy(program: Program) -> Ints:
@@ -25,17 +25,16 @@ def greedy(program: Program) -> Ints:
     total = np.asarray(columns.sum(axis=0)).ravel()
     candidates = np.flatnonzero(program.upper > 0)
     for pair in candidates[np.argsort(total[candidates], kind="stable")]:
-        if program.at_most_one is not None:
-            label = int(program.at_most_one[pair])
-            if label in taken:
-                continue
+        label = pair if program.at_most_one is None else int(program.at_most_one[pair])
+        if label in taken:
+            continue
         entries = slice(columns.indptr[pair], columns.indptr[pair + 1])
         users, cost = columns.indices[entries], columns.data[entries]
-        fits = int(np.floor(np.min(slack[users] / cost) * (1 + 1e-12)))
+        fits = int(np.floor(np.min(slack[users] / cost) * _ROUNDED_DOWN))
         counts[pair] = min(fits, int(program.upper[pair]))
         slack[users] -= counts[pair] * cost
-        if counts[pair] and program.at_most_one is not None:
-            taken.add(int(program.at_most_one[pair]))
+        if counts[pair]:
+            taken.add(label)
     return counts
 
 
@@ -55,7 +54,10 @@ def solve(program: Program, effort: Effort) -> Solution:
     answer = run(asked, effort, integer=True, start=warm)
     best = warm if answer.z is None else answer.z
     x[kept] = np.rint(best[: asked.pairs])
-    bound = _bound(program, asked.constant, answer.objective_bound)
+    bound = outward(asked.constant + answer.objective_bound, program)
+    if not program.minimises:
+        # Counts are integers, so the bound is one too.
+        bound = min(float(np.floor(bound)), most_clicks(program), float(program.upper.sum()))
     return Solution(x=x, bound=bound, status=answer.status or Status.FEASIBLE, solver="exact")
 
 
@@ -83,16 +85,5 @@ def _completed(counts: Floats, asked: Model) -> Floats:
     extra = len(asked.cost) - asked.pairs
     if extra == 0:
         return counts
-    above = (
-        asked.rows[-2 * extra : -extra, : asked.pairs] @ counts
-        - asked.row_upper[-2 * extra : -extra]
-    )
-    return np.concatenate([counts, np.abs(above)])
-
-
-def _bound(program: Program, constant: float, objective_bound: float) -> float:
-    if program.minimises:
-        return max(0.0, constant + objective_bound - 1e-9)
-    # Counts are integers, so the bound is one too; HiGHS's own is right to about 1e-6.
-    most = min(-objective_bound, program.constraints.size_bound, float(program.upper.sum()))
-    return float(np.floor(most + 1e-6))
+    above, ideal = asked.rows[-2 * extra : -extra], asked.row_upper[-2 * extra : -extra]
+    return np.concatenate([counts, np.abs(above[:, : asked.pairs] @ counts - ideal)])

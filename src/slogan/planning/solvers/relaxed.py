@@ -7,7 +7,10 @@ import numpy as np
 from slogan.errors import SolverError
 from slogan.planning.program import Program, Solution, Status, status
 from slogan.planning.solvers import Effort
-from slogan.planning.solvers._highs import relaxation, run
+from slogan.planning.solvers._highs import outward, relaxation, run
+
+# An optimum at 3 may come back as 2.9999999999; the gate corrects it if 3 is too much.
+_BELOW = 1e-9
 
 
 def solve(program: Program, effort: Effort) -> Solution:
@@ -22,11 +25,7 @@ def solve(program: Program, effort: Effort) -> Solution:
             f"the linear relaxation was not solved: HiGHS says {answer.words!r}",
             hint="raise --time-limit, or use --solver exact",
         )
-    # An optimum at 3 may come back as 2.9999999999; the gate corrects it if 3 is too much.
-    x = np.floor(answer.z[: asked.pairs] + 1e-9)
-    if program.minimises:
-        bound = max(0.0, asked.constant + answer.objective_bound - 1e-9)
-    else:
-        bound = -answer.objective_bound + 1e-6
+    x = np.floor(answer.z[: asked.pairs] + _BELOW)
+    bound = outward(asked.constant + answer.objective_bound, program)
     reached = status(value=program.value(x.astype(np.int64)), bound=bound, allowed=effort.gap)
     return Solution(x=x, bound=bound, status=reached, solver="relaxed")

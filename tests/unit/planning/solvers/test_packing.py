@@ -17,11 +17,10 @@ from slogan.planning.plan import plan
 from slogan.planning.program import Program
 from slogan.planning.solvers import Effort, packing
 from slogan.planning.solvers.packing import presolve, search
-from slogan.planning.solvers.packing.cuts import clicks, violated
 from slogan.planning.solvers.packing.presolve import Packing, components
 from slogan.planning.solvers.packing.presolve import packing as reduced
 from slogan.planning.solvers.packing.race import Search, best_of_both
-from slogan.planning.solvers.packing.relaxation import Relaxation
+from slogan.planning.solvers.packing.relaxation import Relaxation, clicks, violated
 
 SMALL = {"users": (2, 5), "pairs": (1, 5), "clicks": 5}
 few = budgets.filter(lambda b: b.allowance <= 4)

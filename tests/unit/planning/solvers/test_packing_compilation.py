@@ -16,12 +16,12 @@ from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.plan import plan
 from slogan.planning.program import Program
 from slogan.planning.solvers import Effort, packing
-from slogan.planning.solvers.packing import cuts, presolve, race, relaxation, search
+from slogan.planning.solvers.packing import presolve, race, relaxation, search
 from tests.strategies import histogram
 
 loops = {
     f"{module.__name__}.{name}": loop
-    for module in (cuts, presolve, relaxation, search)
+    for module in (presolve, relaxation, search)
     for name, loop in vars(module).items()
     if isinstance(loop, Dispatcher)
 }

@@ -13,28 +13,35 @@ from slogan.budget import PrivacyBudget
 from slogan.histogram import PairHistogram
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.plan import plan
-from slogan.planning.program import Program, Solution, status
-from slogan.planning.solvers import Effort, Report
-from slogan.planning.solvers.packing.frequent_pairs import solve_frequent
+from slogan.planning.program import Program, Solution, SupportTargets, status
+from slogan.planning.solvers import Effort, Report, exact, quiet
+from slogan.planning.solvers._highs import model, most_clicks, outward, run
 from slogan.planning.solvers.packing.presolve import components, packing
 from slogan.planning.solvers.packing.race import Search, run_race
 from slogan.planning.solvers.packing.relaxation import Relaxation
 
 # Parts of at most this many pairs are solved together: branch and bound takes them apart at once.
 _SMALL = 500
+# Programs with more pairs than this are not given to branch and bound as a whole.
+_MOST_PAIRS = 20_000
+# Seconds for each part, even if the time is up: enough for a first answer.
+_LEAST_TIME = 0.05
 
 
 def solve(program: Program, effort: Effort) -> Solution:
     """Counts within a proven gap of the best; see docs/explanation/solving.md."""
     warm_up()
     if program.targets is not None:
-        counts, bound = solve_frequent(program, effort)
+        counts, bound = _frequent_first(program, program.targets, effort)
     else:
         counts, bound = _packed(program, effort)
     # The gate here too, so that what is proposed passes the real one unchanged.
     counts = plan(counts, program.constraints).counts
-    if effort.start is not None:
-        counts = _no_fewer(counts, effort.start, program)
+    start = effort.start
+    # Presolve may have taken pairs of the start away: it is the answer where it releases more.
+    more = start is not None and not program.minimises and int(start.sum()) > int(counts.sum())
+    if start is not None and more and program.allows(start):
+        counts = start
     reached = status(value=program.value(counts), bound=bound, allowed=effort.gap)
     return Solution(x=counts.astype(np.float64), bound=bound, status=reached, solver="packing")
 
@@ -68,23 +75,69 @@ def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
     bound = int(whole.upper.sum())
     start = None if effort.start is None else effort.start[whole.kept]
     for part in components(whole, small=_SMALL):
-        left = max(0.05, deadline - time.monotonic())
         bound -= int(part.upper.sum())
         report = _in_the_whole(effort.report, value=int(x.sum()), bound=bound)
         known = None if start is None else start[part.kept]
-        outcome = run_race(part, replace(effort, time_limit=left, report=report), known)
+        outcome = run_race(part, replace(_until(deadline, effort), report=report), known)
         x[part.kept] = outcome.x
         bound += outcome.bound
-    most = np.floor(program.constraints.size_bound + 1e-6)
-    return whole.expand(x, program.pairs), min(float(bound), float(most))
+    return whole.expand(x, program.pairs), min(float(bound), most_clicks(program))
 
 
-def _no_fewer(counts: Ints, start: Ints, program: Program) -> Ints:
-    """The counts, or the start where it releases more: presolve may have taken its pairs away."""
-    more = not program.minimises and int(start.sum()) > int(counts.sum())
-    return start if more and program.allows(start) else counts
+def _until(deadline: float, effort: Effort) -> Effort:
+    return replace(effort, time_limit=max(_LEAST_TIME, deadline - time.monotonic()))
 
 
 def _in_the_whole(report: Report, *, value: int, bound: int) -> Report:
     """Tell of a part what it means for all parts together."""
     return lambda own, most: report(value + own, bound + most)
+
+
+def _frequent_first(
+    program: Program, targets: SupportTargets, effort: Effort
+) -> tuple[Ints, float]:
+    """F-UMP: counts that sum to |O|, and a proven lower bound on the sum of support distances.
+
+    Only frequent pairs count in the objective, and they are few. Solved alone, with their sum at
+    most |O|, they give a bound that holds for the whole problem. If the budget they leave has room
+    for the rest of |O| in other pairs, which cost nothing, that answer is optimal.
+    """
+    deadline = time.monotonic() + effort.time_limit
+    half = replace(effort, time_limit=effort.time_limit / 2)
+    counts, bound = _frequent_alone(program, targets, half)
+    missing = targets.output_size - int(counts.sum())
+    room = packing(replace(program, targets=None), without=counts, barred=targets.frequent)
+    if missing and room.pairs:
+        left = max(_LEAST_TIME, (deadline - time.monotonic()) / 2)
+        others = replace(effort, time_limit=left, goal=missing, report=quiet)
+        x = run_race(room, others).x
+        # Fewer clicks of a pair are always allowed, so any surplus is dropped.
+        x = np.minimum(x, np.maximum(0, missing - (np.cumsum(x) - x)))
+        counts = counts + room.expand(x, program.pairs)
+    if counts.sum() == targets.output_size:
+        return counts, bound
+    # No room: frequent and other pairs compete, so the whole is searched from the known start.
+    best = targets.start
+    if program.pairs <= _MOST_PAIRS:
+        answer = exact.solve(program, _until(deadline, effort))
+        bound = max(bound, answer.bound)
+        best = min(best, answer.x.astype(np.int64), key=program.value)
+    return best, bound
+
+
+def _frequent_alone(
+    program: Program, targets: SupportTargets, effort: Effort
+) -> tuple[Ints, float]:
+    counts = np.zeros(program.pairs, dtype=np.int64)
+    kept = targets.frequent[program.upper[targets.frequent] > 0]
+    if len(kept) == 0:
+        return counts, float(np.sum(targets.support))
+    asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
+    # The row Σx = |O| becomes Σx ≤ |O|: the rest is for other pairs.
+    total = len(asked.row_lower) - 2 * len(kept) - 1
+    lower = asked.row_lower.copy()
+    lower[total] = -np.inf
+    answer = run(replace(asked, row_lower=lower), effort, integer=True)
+    if answer.z is not None:
+        counts[kept] = np.rint(answer.z[: asked.pairs]).astype(np.int64)
+    return counts, outward(asked.constant + answer.objective_bound, program)

@@ -1,8 +1,7 @@
-"""What a packing problem can do without: rows and pairs that others make superfluous, compiled.
+"""Packing: a program reduced to what can matter, as integer arrays for the compiled search.
 
-Costs are integers and every row may spend `SCALE`, as in `_kernels`.
-
-Packing: a program reduced to what can matter, as integer arrays for the compiled search.
+Presolve leaves out rows and pairs that others make superfluous. Costs are integers here and every
+row may spend `SCALE`, as in `search`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from slogan.arrays import Flags, Floats, Ints
+from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix, sorted_within
 from slogan.storage.compilation import compiled
 
+# Longer rows and columns are seldom implied or outdone, and comparing them takes long.
 _LONGEST_ROW, _ROWS_TRIED = 12, 64
 _LONGEST_COLUMN = 8
+# Presolving goes on while a round takes away this share of the pairs.
+_WORTH_A_ROUND = 0.25
+# A row whose load is this close to its limit, relatively, may bind: the sum is rounded.
+_NEARLY = 1e-9
+# In place of a limit or a cost of 0, which are divided by: nothing fits, or everything does.
+_NO_LIMIT, _NO_COST = 1e-300, 1e-18
 
 
 @compiled
@@ -37,8 +43,7 @@ def implied_rows(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any
         if length == 0 or length > _LONGEST_ROW:
             continue
         rarest = pair[start[k]]
-        for f in range(start[k], start[k + 1]):
-            j = pair[f]
+        for j in pair[start[k] : start[k + 1]]:
             if column[j + 1] - column[j] < column[rarest + 1] - column[rarest]:
                 rarest = j
         for e in range(column[rarest], min(column[rarest + 1], column[rarest] + _ROWS_TRIED)):
@@ -68,8 +73,8 @@ def outdone_pairs(m: Any) -> Any:
 
     Pair i outdoes pair j if i costs nobody more than j does and one click of each is too much for
     some user. Where j is released, i is not, and all its clicks can be clicks of i instead. Of two
-    pairs that cost everybody the same, the first outdoes the second. Who is outdone by a pair that
-    is itself outdone is outdone by the other too, so all of them may go at once.
+    pairs that cost everybody the same, the first outdoes the second. This is transitive, so all
+    outdone pairs can be removed together.
     """
     outdone = np.zeros(len(m.upper), np.bool_)
     charge = np.zeros(len(m.start) - 1, np.int64)
@@ -108,10 +113,6 @@ def _outdoes(i: Any, j: Any, m: Any, charge: Any) -> Any:
             dearer = dearer or other < own
             exclusive = exclusive or other + own > SCALE + TOLERANCE
     return rows == 0 and exclusive and (dearer or i < j)
-
-
-# Presolving goes on while a round takes away this share of the pairs.
-_WORTH_A_ROUND = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +154,7 @@ class Packing:
 
 def scaled(rows: sp.csr_array, columns: sp.csc_array, limit: Floats, upper: Ints) -> Matrix:
     """A matrix for the compiled loops: every limit is `SCALE`, rows are sorted by cost."""
-    share = rows.data / np.repeat(limit, np.diff(rows.indptr))
-    row_cost = np.rint(share * SCALE).astype(np.int64)
+    row_cost = _row_cost(rows, limit)
     order = sorted_within(rows.indptr.astype(np.int64), row_cost)
     return Matrix(
         columns.indptr.astype(np.int64),
@@ -166,6 +166,11 @@ def scaled(rows: sp.csr_array, columns: sp.csc_array, limit: Floats, upper: Ints
         upper,
         np.zeros(len(upper)),
     )
+
+
+def _row_cost(rows: sp.csr_array, limit: Floats) -> Ints:
+    share = rows.data / np.repeat(limit, np.diff(rows.indptr))
+    return np.rint(share * SCALE).astype(np.int64)
 
 
 def packing(
@@ -186,87 +191,71 @@ def packing(
         upper = upper.copy()
         upper[barred] = 0
     columns = program.constraints.cost.tocsc()
-    if program.at_most_one is not None:
-        columns, limit = _with_groups(columns, limit, program.at_most_one)
+    label = program.at_most_one
+    if label is not None:
+        # At most one click per label is one more packing row: cost 1 each, limit 1.
+        groups, each = int(label.max()) + 1, np.ones(program.pairs)
+        rows = sp.csr_array((each, (label, np.arange(program.pairs))), (groups, program.pairs))
+        columns = sp.csc_array(sp.vstack([columns, rows]))
+        limit = np.concatenate([limit, np.ones(groups)])
     return _reduced(columns, limit, upper)
-
-
-def _with_groups(columns: sp.csc_array, limit: Floats, label: Ints) -> tuple[sp.csc_array, Floats]:
-    """At most one click per label is one more packing row: cost 1 each, limit 1."""
-    pairs = columns.shape[1]
-    groups = int(label.max()) + 1
-    rows = sp.csr_array((np.ones(pairs), (label, np.arange(pairs))), shape=(groups, pairs))
-    return sp.csc_array(sp.vstack([columns, rows])), np.concatenate([limit, np.ones(groups)])
 
 
 def _reduced(columns: sp.csc_array, limit: Floats, upper: Ints) -> Packing:
     # Of what is left of a row, a pair may need more: then not one click of it fits.
-    per_click = columns.data / np.maximum(limit, 1e-300)[columns.indices]
-    dearest = np.zeros(columns.shape[1])
-    np.maximum.at(
-        dearest, np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr)), per_click
-    )
-    room = np.floor((1 + TOLERANCE / SCALE) / np.maximum(dearest, 1e-18)).astype(np.int64)
+    per_click = columns.data / np.maximum(limit, _NO_LIMIT)[columns.indices]
+    dearest = np.zeros(len(upper))
+    np.maximum.at(dearest, np.repeat(np.arange(len(upper)), np.diff(columns.indptr)), per_click)
+    room = np.floor((1 + TOLERANCE / SCALE) / np.maximum(dearest, _NO_COST)).astype(np.int64)
     upper = np.minimum(upper, room)
-    kept = np.flatnonzero(upper > 0).astype(np.int64)
-    problem = _with_binding_rows(kept, sp.csr_array(columns[:, kept].tocsr()), limit, upper[kept])
+    whole = Packing(kept=np.arange(len(upper)), columns=columns, limit=limit, upper=upper)
+    problem = _with_binding_rows(whole, np.flatnonzero(upper > 0))
     while True:
         # Without the outdone pairs fewer rows bind, and with fewer rows more pairs are outdone.
-        left = np.flatnonzero(~outdone_pairs(problem.matrix))
-        smaller = _with_binding_rows(
-            problem.kept[left],
-            sp.csr_array(problem.columns[:, left].tocsr()),
-            problem.limit,
-            problem.upper[left],
-        )
+        smaller = _with_binding_rows(problem, np.flatnonzero(~outdone_pairs(problem.matrix)))
         if smaller.pairs >= (1 - _WORTH_A_ROUND) * problem.pairs:
             return smaller
         problem = smaller
 
 
-def _with_binding_rows(kept: Ints, rows: sp.csr_array, limit: Floats, upper: Ints) -> Packing:
+def _with_binding_rows(problem: Packing, left: Ints) -> Packing:
+    """The problem of the pairs that are left, without rows that cannot be broken or are implied."""
+    rows, upper = sp.csr_array(problem.columns[:, left].tocsr()), problem.upper[left]
     # A row that all bounds together do not exceed cannot be broken while the bounds are kept.
     load = rows @ upper.astype(np.float64)
-    binding = np.flatnonzero(load > np.maximum(limit, 0.0) * (1 - 1e-9))
-    rows, limit = sp.csr_array(rows[binding]), limit[binding]
-    needed = np.flatnonzero(~_implied(rows, limit))
-    columns = sp.csc_array(rows[needed].tocsc())
-    return Packing(kept=kept, columns=columns, limit=limit[needed], upper=upper)
-
-
-def _implied(rows: sp.csr_array, limit: Floats) -> Flags:
-    """Rows that another row makes superfluous."""
-    columns = sp.csc_array(rows.tocsc())
+    binding = np.flatnonzero(load > np.maximum(problem.limit, 0.0) * (1 - _NEARLY))
+    rows, limit = sp.csr_array(rows[binding]), problem.limit[binding]
     rows.sort_indices()
-    share = rows.data / np.repeat(limit, np.diff(rows.indptr))
-    cost = np.rint(share * SCALE).astype(np.int64)
-    wide = [
+    columns = sp.csc_array(rows.tocsc())
+    start, pair, column, row = (
         a.astype(np.int64) for a in (rows.indptr, rows.indices, columns.indptr, columns.indices)
-    ]
-    return implied_rows(wide[0], wide[1], cost, wide[2], wide[3])
+    )
+    needed = np.flatnonzero(~implied_rows(start, pair, _row_cost(rows, limit), column, row))
+    columns = sp.csc_array(rows[needed].tocsc())
+    return Packing(kept=problem.kept[left], columns=columns, limit=limit[needed], upper=upper)
+
+
+def linked(matrix: sp.csc_array) -> tuple[Ints, Ints]:
+    """Numbers of the connected parts in which the rows and the columns of a matrix are."""
+    m, n = matrix.shape
+    edges = matrix.tocoo()
+    row, column = edges.coords
+    graph = sp.coo_array((np.ones(edges.nnz, np.int8), (row, column + m)), shape=(m + n, m + n))
+    label = connected_components(graph, directed=False)[1].astype(np.int64)
+    return label[:m], label[m:]
 
 
 def components(problem: Packing, *, small: int) -> list[Packing]:
     """Parts that share no row: the small ones together, then each large one, for itself."""
-    m, n = problem.rows.shape
-    edges = problem.rows.tocoo()
-    user, pair = edges.coords
-    graph = sp.coo_array((np.ones(edges.nnz, np.int8), (user, pair + m)), shape=(m + n, m + n))
-    _, label = connected_components(graph, directed=False)
-    size = np.bincount(label[m:], minlength=label.max(initial=-1) + 1)
+    of_row, of_pair = linked(problem.columns)
+    size = np.bincount(of_pair, minlength=of_row.max(initial=-1) + 1)
     large = np.flatnonzero(size > small)
-    part = np.zeros(len(size), dtype=np.int64)
-    part[large] = np.arange(1, len(large) + 1)
-    parts = [_part(problem, part[label], p) for p in range(len(large) + 1)]
-    return [one for one in parts if one.pairs]
-
-
-def _part(problem: Packing, label: Ints, part: int) -> Packing:
-    m = len(problem.limit)
-    rows, columns = np.flatnonzero(label[:m] == part), np.flatnonzero(label[m:] == part)
-    return Packing(
-        kept=columns.astype(np.int64),
-        columns=sp.csc_array(problem.rows[rows].tocsc()[:, columns]),
-        limit=problem.limit[rows],
-        upper=problem.upper[columns],
-    )
+    number = np.zeros(len(size), dtype=np.int64)
+    number[large] = np.arange(1, len(large) + 1)
+    parts: list[Packing] = []
+    for part in range(len(large) + 1):
+        rows, pairs = (np.flatnonzero(number[label] == part) for label in (of_row, of_pair))
+        columns = sp.csc_array(problem.rows[rows].tocsc()[:, pairs])
+        limit, upper = problem.limit[rows], problem.upper[pairs]
+        parts.append(Packing(kept=pairs, columns=columns, limit=limit, upper=upper))
+    return [part for part in parts if part.pairs]

@@ -1,4 +1,9 @@
-"""One packing problem: a search pushes the value up while HiGHS pushes the bound down."""
+"""One packing problem: a search pushes the value up while HiGHS pushes the bound down.
+
+The relaxation comes first: its prices guide the search, and its bound is the first. Then the search
+raises the value round by round while the bound falls: by branch and bound on a small problem, by a
+thread that goes on with the relaxation on a large one. Whoever is stopped early has lost nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +16,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Ints
 from slogan.planning.solvers import Effort, Report, quiet
-from slogan.planning.solvers._highs import Model, Running
+from slogan.planning.solvers._highs import CLICKS_OFF, Model, Running
 from slogan.planning.solvers.packing import search
-from slogan.planning.solvers.packing.presolve import Packing
-from slogan.planning.solvers.packing.relaxation import Relaxation, Tightening
+from slogan.planning.solvers.packing.presolve import Packing, linked
+from slogan.planning.solvers.packing.relaxation import Relaxation, Tightening, clicks
 
 _SEED = 2012
 _MOVES = 50_000
+"""In a round, fewer where there are few pairs: as many for each pair, but never too few."""
+_MOVES_FOR_EACH_PAIR, _FEWEST_MOVES = 4, 2_000
 _FIRST_ROUNDS = 4
-# Rounds without a gain after which the search has said what it has to say.
+"""The search often meets the bound in these; only then is HiGHS set to work."""
 _PATIENCE = 1_000
+"""Rounds without a gain after which the search has said what it has to say."""
 # How often a move is kept that loses a click: never, until some rounds have gained nothing. Then
 # it cools down from often to hardly ever, over and over.
 _STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
@@ -36,6 +43,12 @@ _WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
 _LARGE = 20_000
 # There the search begins with prices from when a stretch of steps gained less than this share.
 _ROUGHLY = 0.1
+# The relaxation may take this share of the time before the search begins.
+_FOR_PRICES = 0.25
+# To take in new rows takes about as long as to take in the first ones, or a little longer.
+_AS_LONG_AGAIN = 1.5
+# Seconds: what HiGHS gets at the very end, and between looks when only it is still at work.
+_LEAST_TIME, _PAUSE = 0.01, 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +57,6 @@ class Outcome:
 
     x: Ints
     bound: int
-
-    @property
-    def size(self) -> int:
-        """Released clicks."""
-        return int(self.x.sum())
 
 
 def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Outcome:
@@ -61,19 +69,21 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Out
     # Prices are taken before the thread begins to change them.
     search = Search(problem, relaxed, start)
     tighter = Tightening(relaxed, last) if problem.pairs >= _LARGE else None
+    provable = int(problem.upper.sum()) < _LARGE
     proof = None
     try:
         bound = math.floor(relaxed.bound)
-        while search.size < min(effort.goal, _goal(bound, effort.gap)):
+        # The smallest size that is within the gap of the bound is enough.
+        while search.size < min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
             done = all(work is None or work.finished for work in (tighter, proof))
             if time.monotonic() + search.seconds > deadline or (search.tired and done):
                 break
-            if proof is None and search.rounds == _FIRST_ROUNDS and _provable(problem):
-                left = max(0.01, deadline - time.monotonic())
+            if proof is None and search.rounds == _FIRST_ROUNDS and provable:
+                left = max(_LEAST_TIME, deadline - time.monotonic())
                 asked = replace(effort, time_limit=left, report=quiet)
                 proof = _proof(problem, relaxed, search.x, asked)
             if search.tired:
-                time.sleep(0.02)
+                time.sleep(_PAUSE)
             else:
                 search.round()
             bound = min(bound, math.floor(relaxed.bound), _whole(proof.bound if proof else np.inf))
@@ -89,14 +99,11 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Out
 
 
 def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
-    """The relaxation after a quarter of the time at most, and when to stop going on with it.
-
-    On small problems nothing is left to go on with.
-    """
+    """The relaxation as the search begins, and when to stop going on with it on large problems."""
     begin = time.monotonic()
     relaxed = Relaxation(problem)
     ready = time.monotonic()
-    first = ready + (deadline - ready) / 4
+    first = ready + (deadline - ready) * _FOR_PRICES
 
     def late() -> bool:
         report(0, math.floor(relaxed.bound))
@@ -106,8 +113,7 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
         relaxed.tighten_on(late)
     else:
         relaxed.solve(late, enough=_ROUGHLY)
-    # To take in new rows takes about as long as to take in the first ones, or a little longer.
-    return relaxed, deadline - 1.5 * (ready - begin)
+    return relaxed, deadline - _AS_LONG_AGAIN * (ready - begin)
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
@@ -117,20 +123,14 @@ def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outco
         bound = min(bound, _whole(-answer.objective_bound))
         if answer.z is not None:
             pair = np.repeat(np.arange(problem.pairs), problem.upper)
-            found = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
-            if found.sum() > x.sum():
-                x = found.astype(np.int64)
+            other = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
+            x = max(x, other.astype(np.int64), key=np.sum)
     return Outcome(x=x, bound=bound)
 
 
-def _goal(bound: int, gap: float) -> int:
-    """The smallest size that is within the gap of the bound."""
-    return math.ceil(bound - gap * max(1, bound))
-
-
 def _whole(bound: float) -> int:
-    """Sizes are integers, so bounds are; HiGHS's own are right to about 1e-6."""
-    return math.floor(min(bound, 2.0**53) + 1e-6)
+    """Sizes are integers, so bounds of HiGHS are, up to its error; there may be none yet."""
+    return math.floor(min(bound, 2.0**53) + CLICKS_OFF)
 
 
 class Search:
@@ -144,7 +144,7 @@ class Search:
         self._whole, self._problem = problem, problem.of_pairs(tried.astype(np.int64))
         self._matrix = self._problem.matrix._replace(price=price[tried])
         self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
-        self._moves = min(_MOVES, max(2_000, 4 * len(tried)))
+        self._moves = min(_MOVES, max(_FEWEST_MOVES, _MOVES_FOR_EACH_PAIR * len(tried)))
         # What the relaxation releases comes first, then what is cheap at its prices.
         order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
         state = self._filled(order)
@@ -182,17 +182,14 @@ class Search:
     def round(self) -> None:
         """Try some ten thousand moves; `x` is never worse afterwards."""
         begin, before = time.monotonic(), self.size
-        searchers = range(len(self._states))
         if len(self._states) == 1:
             self._x = self._walk(0)
         else:
             with ThreadPoolExecutor(2) as pool:
-                one, other = pool.map(self._walk, searchers)
-                joined = best_of_both(
-                    self._problem, self._x, best_of_both(self._problem, one, other)
-                )
-                list(pool.map(partial(self._move_to, joined), searchers))
-            self._x = joined
+                one, other = pool.map(self._walk, range(2))
+                found = best_of_both(self._problem, one, other)
+                self._x = best_of_both(self._problem, self._x, found)
+                list(pool.map(partial(search.move_to, self._x, self._matrix), self._states))
         self.rounds += 1
         self.seconds = time.monotonic() - begin
         self._without_gain = 0 if self.size > before else self._without_gain + 1
@@ -211,21 +208,14 @@ class Search:
         search.fill(order, matrix, state)
         return state
 
-    @property
-    def _losses(self) -> float:
-        if self._cooled is None:
-            return 0.0
-        return _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
-
     def _walk(self, searcher: int) -> Ints:
         """The best counts a searcher came by; those known before, if it found none."""
-        seed = _SEED + 2 * self.rounds + searcher
+        seed, losses = _SEED + 2 * self.rounds + searcher, 0.0
+        if self._cooled is not None:
+            losses = _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
         best, state = self._x.copy(), self._states[searcher]
-        search.search(self._matrix, state, self._candidates, self._moves, seed, self._losses, best)
+        search.search(self._matrix, state, self._candidates, self._moves, seed, losses, best)
         return best
-
-    def _move_to(self, x: Ints, searcher: int) -> None:
-        search.move_to(x, self._matrix, self._states[searcher])
 
 
 def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
@@ -235,21 +225,15 @@ def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
     row sees two regions, so what each solution does in a region fits with either elsewhere.
     """
     differ = np.flatnonzero(one != other)
-    edges = problem.columns[:, differ].tocoo()
-    rows, row = np.unique(edges.coords[0], return_inverse=True)
-    m, n = len(rows), len(differ)
-    places = (row, edges.coords[1] + m)
-    graph = sp.coo_array((np.ones(edges.nnz, np.int8), places), shape=(m + n, m + n))
-    _, label = connected_components(graph, directed=False)
-    gain = np.bincount(label[m:], weights=(other - one)[differ], minlength=label.max(initial=0) + 1)
-    better = differ[gain[label[m:]] > 0]
+    columns = sp.csc_array(problem.columns[:, differ])
+    rows, row = np.unique(columns.indices, return_inverse=True)
+    touched = sp.csc_array((columns.data, row, columns.indptr), shape=(len(rows), len(differ)))
+    _, region = linked(touched)
+    gain = np.bincount(region, weights=(other - one)[differ])
+    better = differ[gain[region] > 0]
     joined = one.copy()
     joined[better] = other[better]
     return joined
-
-
-def _provable(problem: Packing) -> bool:
-    return int(problem.upper.sum()) < _LARGE
 
 
 def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:
@@ -258,31 +242,18 @@ def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Ru
     HiGHS finds cliques among binary variables only; with integer ones it is lost.
     The clicks of a pair are released in order.
     """
-    upper = problem.upper
-    pair = np.repeat(np.arange(problem.pairs), upper)
-    rank = np.arange(len(pair)) - np.repeat(np.cumsum(upper) - upper, upper)
-    later = np.flatnonzero(rank > 0)
-    order = np.arange(len(later))
-    ordered = sp.csr_array(
-        (
-            np.concatenate([np.ones(len(later)), -np.ones(len(later))]),
-            (np.concatenate([order, order]), np.concatenate([later, later - 1])),
-        ),
-        shape=(len(later), len(pair)),
-    )
-    cuts = relaxed.cuts(upper)
-    rows = sp.vstack([problem.columns[:, pair].tocsr(), cuts, ordered], format="csr")
-    row_upper: Floats = np.concatenate(
-        [problem.limit, np.ones(cuts.shape[0]), np.zeros(len(later))]
-    )
+    single = clicks(problem, apart=int(problem.upper.max()))
+    cuts, ordered = relaxed.cuts(single), single.ordered()
+    limits = problem.limit, np.ones(cuts.shape[0]), np.zeros(ordered.shape[0])
+    row_upper = np.concatenate(limits)
     asked = Model(
-        rows=sp.csr_array(rows),
+        rows=sp.csr_array(sp.vstack([single.rows, cuts, ordered], format="csr")),
         row_lower=np.full(len(row_upper), -np.inf),
         row_upper=row_upper,
-        cost=np.full(len(pair), -1.0),
-        upper=np.ones(len(pair)),
+        cost=np.full(single.count, -1.0),
+        upper=np.ones(single.count),
         constant=0.0,
-        pairs=len(pair),
+        pairs=single.count,
     )
-    start = (rank < x[pair]).astype(np.float64)
+    start = (single.rank <= x[single.pair]).astype(np.float64)
     return Running(asked, effort, integer=True, start=start)

@@ -1,6 +1,8 @@
-"""Primal-dual steps for max Σx, Ax ≤ limit, 0 ≤ x ≤ upper (Chambolle and Pock), compiled.
+"""The relaxation with cuts: prices for the search, and a bound that any prices prove.
 
-The relaxation with cuts: prices for the search, and a bound that any prices prove.
+Two pairs of which one click each fits may not fit with two clicks of one. Such conflicts are seen
+only if "at least c clicks of pair j" is a variable, so clicks are split first. Cuts are what whole
+counts obey and fractions break: cliques over several users, and rounded rows.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -16,26 +20,234 @@ import numpy as np
 import scipy.sparse as sp
 
 from slogan.arrays import Floats, Ints
-from slogan.planning.solvers.packing.cuts import clicks, violated
-from slogan.planning.solvers.packing.presolve import Packing
+from slogan.planning.solvers.packing.presolve import Packing, scaled
+from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
 from slogan.storage.compilation import compiled
 
+Late = Callable[[], bool]
+"""Whether time is up."""
+# --- clicks ---
+_APART = 3
+"""The first click of a pair, the second, and all from this one on are variables of their own."""
+_TIE = 1e-9
+"""Shares of a limit this close, relatively, are taken for equal; a cut then claims less."""
+# --- cuts ---
+_EXCESS = 0.02
+"""An inequality is worth adding if the fractions break it by this much."""
+_FOLDS = (2, 3, 4, 5, 6)
+"""No more than `fold` pairs fit that each take more than a (fold+1)-th of the limit."""
+_LONGEST = 256
+"""Members of a clique: bounds the work where a user holds thousands of pairs."""
+_REPEATS = 3
+"""A click that is in this many cliques is not begun with again: they would be much the same."""
+_AT_ONCE = 10_000
+"""Cliques are begun with this many clicks between two looks at the clock."""
+# --- steps ---
 _ENTRIES_AT_ONCE = 20_000_000
+"""Entries of the matrix that are looked at between two looks at the clock."""
 _THREADS = 2
 _WORTH_SHARING = 500_000
 """With fewer entries, starting and awaiting threads takes longer than they save."""
+_EMPTY = 1e-12
+"""The least sum of an empty line, which has a step size too."""
+_CHECK_EVERY = 40
+_CHECKS = 5
+"""From one choice of the pairs in play to the next."""
+_MOST_STRETCHES = 20
+_IN_PLAY = 1.25
+"""Clicks that cost more than this at the prices of now are left out of steps and cliques."""
+_AT_REST = 5e-4
+"""The bound has come to rest if this share of it is not gained in a stretch."""
+_NO_GAIN = 1e-4
+"""New rows that gain less are the last."""
+_ROUND_UP = 1 + 1e-9
+"""The bound is a sum of products in floating point; this covers its rounding many times over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clicks:
+    """Σ_c z_jc = x_j; z_jc is positive only if at least c clicks of pair j are released."""
+
+    pair: Ints
+    rank: Ints
+    """c: 1 for a pair's first click; the last of a pair stands for all that follow, too."""
+    upper: Ints
+    columns: sp.csc_array
+    limit: Floats
+
+    @property
+    def count(self) -> int:
+        """How many variables there are."""
+        return len(self.pair)
+
+    @cached_property
+    def rows(self) -> sp.csr_array:
+        """What a click costs, user by user."""
+        return sp.csr_array(self.columns.tocsr())
+
+    @cached_property
+    def share(self) -> Floats:
+        """The same as shares of the limit, entry by entry of `rows`."""
+        return self.rows.data / np.repeat(self.limit, np.diff(self.rows.indptr))
+
+    def conflicts(self, chosen: Ints) -> Matrix:
+        """For the chosen variables: what c clicks of a pair cost, in place of what each costs."""
+        columns = sp.csc_array(self.columns[:, chosen])
+        columns.data *= np.repeat(self.rank[chosen], np.diff(columns.indptr))
+        return scaled(sp.csr_array(columns.tocsr()), columns, self.limit, self.upper[chosen])
+
+    def ordered(self) -> sp.csr_array:
+        """A later click needs the one before: z_c / upper_c − z_(c−1) ≤ 0."""
+        later = np.flatnonzero(self.rank > 1)
+        n = np.arange(len(later))
+        value = np.concatenate([1.0 / self.upper[later], -np.ones(len(later))])
+        places = np.concatenate([n, n]), np.concatenate([later, later - 1])
+        return sp.csr_array((value, places), shape=(len(later), self.count))
+
+    def exclusive(self) -> sp.csr_array:
+        """For each row one clique: Σ z / upper ≤ 1 over clicks that take more than half the limit.
+
+        Of each pair it has the first click with which this is so; two pairs that have come so far
+        do not fit together.
+        """
+        click = self.rows.indices
+        row = np.repeat(np.arange(len(self.limit)), np.diff(self.rows.indptr))
+        needed, half = self.rank[click] * self.share, 0.5 * (1 + _TIE)
+        chosen = np.flatnonzero((needed > half) & (needed - self.share <= half))
+        chosen = chosen[np.bincount(row[chosen], minlength=len(self.limit))[row[chosen]] > 1]
+        which, clique = np.unique(row[chosen], return_inverse=True)
+        value = 1.0 / self.upper[click[chosen]]
+        return sp.csr_array((value, (clique, click[chosen])), shape=(len(which), self.count))
+
+    def of_pairs(self, z: Floats) -> Floats:
+        """The counts x of variables z."""
+        return np.bincount(self.pair, weights=z).astype(np.float64)
+
+
+def clicks(problem: Packing, *, apart: int = _APART) -> Clicks:
+    """Split each pair into its first clicks, and the one numbered `apart` with all that follow."""
+    parts = np.minimum(problem.upper, apart)
+    pair = np.repeat(np.arange(problem.pairs), parts)
+    rank = np.arange(len(pair)) - np.repeat(np.cumsum(parts) - parts, parts) + 1
+    upper = np.where(rank == apart, problem.upper[pair] - apart + 1, 1)
+    columns = sp.csc_array(problem.columns[:, pair])
+    return Clicks(pair=pair, rank=rank, upper=upper, columns=columns, limit=problem.limit)
+
+
+def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_array:
+    """Rows r ≥ 0 with r·z > 1 although r·z ≤ 1 for all whole z that fit; fewer of them if late.
+
+    Cliques are looked for among the eligible clicks.
+    """
+    cliques = _cliques(problem, z, eligible, late)
+    rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
+    nothing = sp.csr_array((0, len(z)))
+    return sp.csr_array(sp.vstack([nothing, *cliques, *rounded], format="csr"))
+
+
+def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
+    """Each row with its shares a of the limit replaced by ⌊(fold+1)·a⌋ / fold.
+
+    This is a dual feasible function (Fekete and Schepers): shares that sum to at most 1 keep doing
+    so, if those with (fold+1)·a whole are left alone. Nearly whole counts as whole.
+    """
+    rows, share = problem.rows, problem.share
+    times = (fold + 1) * share
+    whole = np.abs(times - np.rint(times)) < _TIE
+    value = np.where(whole, share, np.floor(times) / fold)
+    rounded = sp.csr_array((value, rows.indices, rows.indptr), shape=rows.shape)
+    chosen = sp.csr_array(rounded[np.flatnonzero(np.asarray(rounded @ z) > 1 + _EXCESS)])
+    chosen.eliminate_zeros()
+    return chosen
+
+
+def _cliques(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> list[sp.csr_array]:
+    """Clicks of different pairs of which no two fit together: Σ z / upper ≤ 1."""
+    matrix, pair = problem.conflicts(eligible), problem.pair[eligible]
+    part = z[eligible] / matrix.upper
+    order = np.argsort(-part, kind="stable")
+    order = order[part[order] > _EXCESS]
+    used = np.zeros(len(part), np.int64)
+    cliques: list[sp.csr_array] = []
+    for begin in range(0, len(order), _AT_ONCE):
+        if late():
+            break
+        start, click = _grow(matrix, pair, part, order[begin : begin + _AT_ONCE], used)
+        rows = (1.0 / matrix.upper[click], eligible[click], start)
+        cliques.append(sp.csr_array(rows, shape=(len(start) - 1, len(z))))
+    return cliques
+
+
+@compiled
+def _neighbours(j: Any, m: Any, pair: Any, seen: Any, stamp: Any, near: Any) -> Any:
+    """Stamp the clicks of other pairs that do not fit together with click j; list each once."""
+    n = 0
+    for e in range(m.column[j], m.column[j + 1]):
+        k = m.row[e]
+        # Rows are sorted by cost: from the dearest down, until both fit.
+        f = m.start[k + 1] - 1
+        while f >= m.start[k] and m.row_cost[f] + m.cost[e] > SCALE + TOLERANCE:
+            i = m.pair[f]
+            if seen[i] != stamp and pair[i] != pair[j]:
+                seen[i] = stamp
+                near[n] = i
+                n += 1
+            f -= 1
+    return near[:n]
+
+
+@compiled
+def _grow(m: Any, pair: Any, part: Any, order: Any, used: Any) -> Any:
+    """Cliques whose parts sum to clearly more than 1, as the starts and members of rows.
+
+    From each click of `order`, take the common neighbour with the largest part until there is none.
+    One that is `used` often enough is no longer begun with.
+    """
+    seen, near = np.zeros(len(part), np.int64), np.empty((2, len(part)), np.int64)
+    start, members = [np.int64(0)], [np.int64(0) for _ in range(0)]
+    stamp = 0
+    for j in order:
+        if used[j] >= _REPEATS:
+            continue
+        stamp += 1
+        common = _neighbours(j, m, pair, seen, stamp, near[0])
+        clique, total = [j], part[j]
+        while len(common) > 0 and len(clique) < _LONGEST:
+            chosen = common[np.argmax(part[common])]
+            clique.append(chosen)
+            total += part[chosen]
+            stamp += 1
+            _neighbours(chosen, m, pair, seen, stamp, near[1])
+            common = common[seen[common] == stamp]
+        if total > 1 + _EXCESS:
+            for i in clique:
+                members.append(i)
+                used[i] += 1
+            start.append(np.int64(len(members)))
+    return np.array(start), np.array(members)
 
 
 class Walk:
-    """Where the steps are, and the average of those since the last restart."""
+    """Primal-dual steps for max Σx, Ax ≤ limit, 0 ≤ x ≤ upper, compiled, and their average.
+
+    The saddle point of Σx + y·(limit − Ax) is approached from both sides [Chambolle and Pock]:
+
+        x ← clip(x + τ·(1 − Aᵀy), 0, upper)           τ_j = 1 / Σ_k |A_kj|
+        y ← max(0, y + σ·(A(2x − x_before) − limit))  σ_k = 1 / Σ_j |A_kj|
+
+    `ahead` is 2x − x_before. With these step sizes the steps converge whatever the matrix.
+    """
 
     def __init__(self, columns: sp.csr_array, limit: Floats, upper: Floats) -> None:
         rows = sp.csr_array(columns.T)
         self._rows, self._columns = lines(rows), lines(columns)
         self._limit, self._upper = limit, upper
-        self._tau = 1.0 / np.maximum(_sums(columns), 1e-12)
-        self._sigma = 1.0 / np.maximum(_sums(rows), 1e-12)
-        self._large = rows.nnz > _WORTH_SHARING
+        self._tau, self._sigma = (
+            1.0 / np.maximum(sp.csr_array(abs(by_line)).sum(axis=1), _EMPTY)
+            for by_line in (columns, rows)
+        )
+        threads = _THREADS if rows.nnz > _WORTH_SHARING else 1
+        self._parts = [_cut(start, threads) for start in (self._columns[0], self._rows[0])]
         self._at_once = max(1, _ENTRIES_AT_ONCE // max(1, 2 * rows.nnz))
 
     def begin(self, x: Floats, y: Floats) -> None:
@@ -44,42 +256,29 @@ class Walk:
         self._x_sum, self._y_sum = np.zeros_like(x), np.zeros_like(y)
         self._steps = 0
 
-    def on(self, steps: int, late: Callable[[], bool]) -> bool:
+    def on(self, steps: int, late: Late) -> bool:
         """Take some steps; False if time ran out before."""
+        moves = self._move_counts, self._move_prices
         with ThreadPoolExecutor(_THREADS) as pool:
-            while steps > 0:
-                if self._steps and late():
+            for step in range(steps):
+                if step % self._at_once == 0 and self._steps and late():
                     return False
-                now = min(steps, self._at_once)
-                self._advance(now, pool)
-                self._steps += now
-                steps -= now
+                # Each thread has its part of the counts, then of the prices; no sum is divided.
+                for move, parts in zip(moves, self._parts, strict=True):
+                    list((pool.map if len(parts) > 1 else map)(move, parts))
+                self._steps += 1
         return True
 
-    def _advance(self, steps: int, pool: ThreadPoolExecutor) -> None:
-        """Each thread has its part of the counts, then of the prices; no sum is divided."""
-        for _ in range(steps):
-            if self._large:
-                list(pool.map(self._move_counts, pairwise(_cut(self._columns[0], _THREADS))))
-                list(pool.map(self._move_prices, pairwise(_cut(self._rows[0], _THREADS))))
-            else:
-                self._move_counts((0, len(self._x)))
-                self._move_prices((0, len(self._y)))
-
     def _move_counts(self, part: tuple[int, int]) -> None:
-        _move_counts(
-            *(self._columns, self._upper, self._tau, self._x, self._y, self._ahead, self._x_sum),
-            *part,
-        )
+        sums = self._ahead, self._x_sum
+        _move_counts(self._columns, self._upper, self._tau, self._x, self._y, *sums, *part)
 
     def _move_prices(self, part: tuple[int, int]) -> None:
-        _move_prices(
-            *(self._rows, self._limit, self._sigma, self._y, self._ahead, self._y_sum),
-            *part,
-        )
+        sums = self._ahead, self._y_sum
+        _move_prices(self._rows, self._limit, self._sigma, self._y, *sums, *part)
 
     def places(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """The last step and the average, as (counts, prices)."""
+        """The last step and the average since the last restart, as (counts, prices)."""
         last = self._x.copy(), self._y.copy()
         return last, (self._x_sum / self._steps, self._y_sum / self._steps)
 
@@ -89,8 +288,11 @@ def lines(rows: sp.csr_array) -> tuple[Any, Any, Any]:
     return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
 
 
-def _sums(rows: sp.csr_array) -> Floats:
-    return np.asarray(sp.csr_array(abs(rows)).sum(axis=1), dtype=np.float64).ravel()
+def _cut(start: Ints, parts: int) -> list[tuple[int, int]]:
+    """Where lines begin and end if all parts have about as many entries."""
+    shares = np.arange(1, parts) / parts
+    inner = [int(line) for line in np.searchsorted(start, start[-1] * shares)]
+    return list(pairwise([0, *inner, len(start) - 1]))
 
 
 @compiled
@@ -132,51 +334,34 @@ def _move_prices(
         y_sum[k] += y[k]
 
 
-def _cut(start: Ints, parts: int) -> list[int]:
-    """Where to cut lines so that all parts have about as many entries."""
-    shares = np.arange(1, parts) / parts
-    return [0, *np.searchsorted(start, start[-1] * shares).tolist(), len(start) - 1]
-
-
-_CHECK_EVERY = 40
-_CHECKS = 5
-"""From one choice of the pairs in play to the next."""
-_MOST_STRETCHES = 20
-_IN_PLAY = 1.25
-"""Clicks that cost more than this at the prices of now are left out of steps and cliques."""
-_AT_REST = 5e-4
-"""The bound has come to rest if this share of it is not gained in a stretch."""
-_NO_GAIN = 1e-4
-"""New rows that gain less are the last."""
-# The bound is a sum of products in floating point; this covers its rounding many times over.
-_ROUND_UP = 1 + 1e-9
-
-
 class Relaxation:
-    """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by primal-dual steps; rows are added as they are broken.
+    """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by a `Walk`; rows are added as they are broken.
 
-    The steps are those of Chambolle and Pock with their diagonal step sizes, averaged and
-    restarted. They may be stopped at any time: whatever the prices y ≥ 0 of the rows,
-    limit·y + Σ upper·max(0, 1 − Aᵀy) bounds the value of any whole counts.
+    It may be stopped at any time: whatever the prices y ≥ 0 of the rows,
+    limit·y + Σ upper·max(0, 1 − Aᵀy) bounds the value of any whole counts (weak duality).
     """
 
     def __init__(self, problem: Packing) -> None:
         self._clicks = clicks(problem)
-        self._upper = self._clicks.upper.astype(np.float64)
+        self.upper = self._clicks.upper.astype(np.float64)
         self._z = np.zeros(self._clicks.count)
         # Steps over all clicks take long. Most of the value is in first ones: they set the prices.
         self._price = np.where(self._clicks.rank == 1, 0.0, np.inf)
-        self.bound = float(self._upper.sum())
-        """No integer solution releases more: weak duality."""
+        self.bound = float(self.upper.sum())
+        """No integer solution releases more."""
         ordered, cliques = self._clicks.ordered(), self._clicks.exclusive()
-        self._rows = sp.csr_array(sp.vstack([self._clicks.rows, ordered, cliques], format="csr"))
-        most = [problem.limit, np.zeros(ordered.shape[0]), np.ones(cliques.shape[0])]
-        self._columns = sp.csr_array(self._rows.T)
-        self._limit = np.concatenate(most)
-        self._y = np.zeros(len(self._limit))
-        self._own = len(self._y) - cliques.shape[0]
+        self._own = len(problem.limit) + ordered.shape[0]
+        self._y = np.zeros(0)
+        most = problem.limit, np.zeros(ordered.shape[0]), np.ones(cliques.shape[0])
+        self._stack((self._clicks.rows, ordered, cliques), most)
         self.at_rest = False
         """Whether more steps promise nothing."""
+
+    def _stack(self, rows: tuple[sp.csr_array, ...], limits: tuple[Floats, ...]) -> None:
+        self.rows = sp.csr_array(sp.vstack(rows, format="csr"))
+        self._columns = sp.csr_array(self.rows.T)
+        self.limit = np.concatenate(limits)
+        self._y = np.concatenate([self._y, np.zeros(len(self.limit) - len(self._y))])
 
     @property
     def x(self) -> Floats:
@@ -190,41 +375,30 @@ class Relaxation:
         y[len(self._clicks.limit) : self._own] = 0.0  # what later clicks pay to the first
         return product(lines(self._columns), y)[self._clicks.rank == 1]
 
-    @property
-    def linear_program(self) -> tuple[sp.csr_array, Floats, Floats]:
-        """Rows, their limits, and the upper bounds of the variables, as they are now."""
-        return self._rows, self._limit, self._upper
-
-    def cuts(self, upper: Ints) -> sp.csr_array:
+    def cuts(self, single: Clicks) -> sp.csr_array:
         """The added rows that have a price, over variables of one click each; 1 is the limit."""
         priced = self._own + np.flatnonzero(self._y[self._own :] > 0)
-        return self._clicks.one_by_one(sp.csr_array(self._rows[priced]), upper)
+        first = np.flatnonzero(self._clicks.rank == 1)
+        place = first[single.pair] + np.minimum(single.rank, _APART) - 1
+        return sp.csr_array(self.rows[priced].tocsc()[:, place].tocsr())
 
-    def tighten(self, late: Callable[[], bool]) -> bool:
+    def tighten(self, late: Late) -> bool:
         """Add rows that the fractional counts break; whether there are any and there is time."""
         eligible = np.flatnonzero((self._z > 0) | (self._price < _IN_PLAY))
         rows = violated(self._clicks, self._z, eligible, late)
         if rows.shape[0] == 0 or late():
             return False
-        self._rows = sp.csr_array(sp.vstack([self._rows, rows], format="csr"))
-        self._columns = sp.csr_array(self._rows.T)
-        self._limit = np.concatenate([self._limit, np.ones(rows.shape[0])])
-        self._y = np.concatenate([self._y, np.zeros(rows.shape[0])])
+        self._stack((self.rows, rows), (self.limit, np.ones(rows.shape[0])))
         return True
 
-    def solve(self, late: Callable[[], bool], *, enough: float = _AT_REST) -> None:
-        """Step until the bound comes to rest or it is late.
-
-        Args:
-            late: Whether time is up.
-            enough: Stop when a stretch gains less than this share of the bound.
-        """
+    def solve(self, late: Late, *, enough: float = _AT_REST) -> None:
+        """Step until it is late, or a stretch gains less than `enough`, a share of the bound."""
         here, self.at_rest = np.inf, False
         for stretch in range(_MOST_STRETCHES):
             before = here
             # Few pairs are worth their price; the others do not move, and the bound sees them all.
             active = np.flatnonzero((self._price < _IN_PLAY) | (self._z > 0))
-            walk = Walk(self._columns[active], self._limit, self._upper[active])
+            walk = Walk(self._columns[active], self.limit, self.upper[active])
             walk.begin(self._z[active], self._y)
             for _ in range(min(_CHECKS, 1 + stretch)):
                 on_time = walk.on(_CHECK_EVERY, late)
@@ -244,7 +418,7 @@ class Relaxation:
                 break
         self.at_rest = enough <= _AT_REST
 
-    def tighten_on(self, late: Callable[[], bool]) -> None:
+    def tighten_on(self, late: Late) -> None:
         """Add rows and step on until that no longer helps or it is late."""
         if not self.at_rest:
             self.solve(late)
@@ -256,7 +430,7 @@ class Relaxation:
 
     def _proven(self, y: Floats) -> tuple[float, Floats]:
         price = product(lines(self._columns), y)
-        bound = float(self._limit @ y + self._upper @ np.maximum(0.0, 1.0 - price))
+        bound = float(self.limit @ y + self.upper @ np.maximum(0.0, 1.0 - price))
         return bound * _ROUND_UP, price
 
 

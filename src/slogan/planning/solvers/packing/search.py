@@ -18,6 +18,22 @@ TOLERANCE = 256
 _MOST_REMOVED = 8
 # Where more rows than this cannot pay for a pair, more must go for it than will come.
 _MOST_BLOCKED = 5
+# The numbers that follow were found by trial; whatever they are, the counts are valid.
+# Prices decide what goes and what comes, times a factor of mean 1 drawn anew for each comparison:
+# without noise the same pairs would change places for ever.
+_LEAST_TO_GO, _SPREAD_TO_GO = 0.5, 1.0
+_LEAST_TO_COME, _SPREAD_TO_COME = 0.7, 0.6
+# A pair whose removal is enough goes before those at a price this much higher, of which more go.
+_ALONE = 0.3
+# A pair removed lately comes back after those at a price this much higher.
+_LATELY = 0.5
+# Nor is it forced in, for a number of moves from this range; drawn, so that pairs removed together
+# do not all come back together.
+_LEAST_TABU, _SPREAD_TABU = 25, 100
+# xorshift64* (Vigna) and its multiplier. Seeds are spread by Knuth's and moved off 0, where it
+# would stay; some draws are passed over until the bits of a small seed are mixed.
+_MULTIPLIER = np.uint64(0x2545F4914F6CDD1D)
+_SPREAD_SEED, _OFF_ZERO, _PASSED_OVER = np.uint64(2654435761), np.uint64(88172645463325252), 8
 
 
 class Matrix(NamedTuple):
@@ -37,7 +53,13 @@ class Matrix(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where a search stands."""
+    """Where a search stands.
+
+    Of each row k the slack is SCALE − Σ_j cost_kj·x_j. As its entries are sorted by cost, those it
+    can pay, cost ≤ slack + TOLERANCE, are the first: `fits` is where they end. When the slack
+    changes, only the entries between the old end and the new one change sides, and each adds or
+    takes 1 from its pair's `blocked`. A pair fits if nothing blocks it: blocked = 0 and x < upper.
+    """
 
     x: Any
     """Clicks released of each pair."""
@@ -50,7 +72,7 @@ class State(NamedTuple):
     tabu: Any
     """The move until which a removed pair stays out."""
     freed: Any
-    """Pairs that ceased to be blocked during a move."""
+    """Pairs that ceased to be blocked during a move; those beyond its length are not noticed."""
     counters: Any
     """How many those are."""
 
@@ -63,12 +85,12 @@ def _random(dice: Any) -> Any:
     w ^= w << np.uint64(25)
     w ^= w >> np.uint64(27)
     dice[0] = w
-    return (w * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)
+    return (w * _MULTIPLIER) >> np.uint64(11)
 
 
 @compiled
 def _uniform(dice: Any) -> Any:
-    return _random(dice) * (1.0 / 9007199254740992.0)
+    return _random(dice) * 2.0**-53
 
 
 @compiled
@@ -158,9 +180,9 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
             for f in range(m.start[k], m.start[k + 1]):
                 i = m.pair[f]
                 if s.x[i] > 0 and i != j:
-                    score = m.price[i] * (0.5 + _uniform(dice))
+                    score = m.price[i] * (_LEAST_TO_GO + _SPREAD_TO_GO * _uniform(dice))
                     if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
-                        score += 0.3
+                        score += _ALONE
                     if score > worst:
                         blocker, worst = i, score
             if blocker < 0 or n == _MOST_REMOVED:
@@ -174,33 +196,24 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
 @compiled
 def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
     """Release what became possible, cheap pairs first, with some noise; how many in all."""
-    waiting = 0
-    for w in range(s.counters[0]):
-        j = s.freed[w]
-        if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
-            s.freed[waiting] = j
-            waiting += 1
-    while waiting > 0:
-        chosen, least = 0, 1e300
-        for w in range(waiting):
-            j = s.freed[w]
-            score = m.price[j] * (0.7 + 0.6 * _uniform(dice))
-            if s.tabu[j] > move:
-                score += 0.5
-            if score < least:
-                chosen, least = w, score
-        added[n] = s.freed[chosen]
-        s.counters[0] = waiting
-        _release(added[n], 1, m, s)
-        n += 1
-        left = 0
+    waiting = s.counters[0]
+    while True:
+        left, least = 0, np.inf
         for w in range(waiting):
             j = s.freed[w]
             if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
                 s.freed[left] = j
                 left += 1
-        waiting = left
-    return n
+                score = m.price[j] * (_LEAST_TO_COME + _SPREAD_TO_COME * _uniform(dice))
+                if s.tabu[j] > move:
+                    score += _LATELY
+                if score < least:
+                    added[n], least = j, score
+        if left == 0:
+            return n
+        waiting = s.counters[0] = left
+        _release(added[n], 1, m, s)
+        n += 1
 
 
 @compiled
@@ -234,8 +247,8 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
         losses: The chance that a move is kept although it loses one click.
         best: The best counts known; they are replaced whenever the state releases more.
     """
-    dice = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(88172645463325252)])
-    for _ in range(8):
+    dice = np.array([np.uint64(seed) * _SPREAD_SEED + _OFF_ZERO])
+    for _ in range(_PASSED_OVER):
         _random(dice)
     size, record, saved = 0, np.sum(best) - np.sum(s.x), True
     removed = np.empty(_MOST_REMOVED + 1, np.int64)
@@ -262,7 +275,8 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
             saved = True
         size += come - gone
         for r in range(gone):
-            s.tabu[removed[r]] = move + 25 + np.int64(_random(dice) % np.uint64(100))
+            drawn = np.int64(_random(dice) % np.uint64(_SPREAD_TABU))
+            s.tabu[removed[r]] = move + _LEAST_TABU + drawn
         if size > record:
             record, saved = size, False
     if not saved:

@@ -11,13 +11,13 @@ from hypothesis.extra.numpy import arrays
 from tests.strategies import budgets, histogram, shared_histograms
 
 from slogan.budget import PrivacyBudget
-from slogan.planning import budget_sweep, solvers
-from slogan.planning.budget_sweep import climb
+from slogan.planning import planner, solvers
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives.diversity import Diversity
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.objectives.query_diversity import QueryDiversity
+from slogan.planning.planner import climb
 from slogan.planning.program import Solution, Status
 from slogan.planning.solvers import Effort
 
@@ -37,7 +37,7 @@ def test_a_larger_budget_is_never_worse_even_if_the_solver_lies(hist, asked, dat
         return Solution(x=x, bound=9.0 * program.pairs, status=Status.FEASIBLE, solver="liar")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget_sweep.solvers, "load", lambda name: liar)
+        patch.setattr(planner.solvers, "load", lambda name: liar)
         steps = climb(hist, asked, OutputSize(), effort=EFFORT)
 
     assert list(steps) == sorted({budget.allowance for budget in asked})
@@ -68,7 +68,7 @@ def test_budgets_that_charge_alike_are_solved_once(monkeypatch):
         asked.append(program.constraints.allowance)
         return solve(program, effort)
 
-    monkeypatch.setattr(budget_sweep.solvers, "load", lambda name: counting)
+    monkeypatch.setattr(planner.solvers, "load", lambda name: counting)
     alike = grid(("2", "0.5"), ("2", "0.8"), ("3", "0.5"), ("1.4", "0.9"))
     climb(histogram(TABLE), alike, OutputSize(), effort=EFFORT)
 
@@ -83,7 +83,7 @@ def test_each_search_begins_with_the_plan_of_the_smaller_budget(objective, monke
         begun.append(effort.start)
         return solve(program, effort)
 
-    monkeypatch.setattr(budget_sweep.solvers, "load", lambda name: watched)
+    monkeypatch.setattr(planner.solvers, "load", lambda name: watched)
     asked = grid(("4", "0.75"), ("1.4", "0.5"), ("2", "0.5"))
     steps = list(climb(histogram(TABLE), asked, objective, effort=EFFORT).values())
 
