@@ -82,12 +82,12 @@ class Optimum:
 
     def _basis(self, program: Program, left: Remainder) -> Basis:
         """The basis of x*, row by row and column by column of what is left."""
-        hist, known = self._program.constraints.hist, self._vertex.basis
-        columns, rows = _names(self._program, np.arange(hist.users), np.arange(hist.pairs), hist)
-        wanted_columns, wanted_rows = _names(program, left.users, left.pairs, hist)
-        return Basis(
-            columns=_looked_up(wanted_columns, columns, known.columns, HighsBasisStatus.kLower),
-            rows=_looked_up(wanted_rows, rows, known.rows, HighsBasisStatus.kBasic),
+        hist, (columns, rows) = self._program.constraints.hist, self._vertex.basis
+        column, row = _names(self._program, np.arange(hist.users), np.arange(hist.pairs), hist)
+        wanted_column, wanted_row = _names(program, left.users, left.pairs, hist)
+        return (
+            _looked_up(wanted_column, column, columns, HighsBasisStatus.kLower),
+            _looked_up(wanted_row, row, rows, HighsBasisStatus.kBasic),
         )
 
 

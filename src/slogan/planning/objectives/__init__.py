@@ -80,13 +80,7 @@ class TargetedObjective(_Objective):
 
     @abstractmethod
     def program(self, constraints: PrivacyConstraints, largest: Plan, bound: float) -> Program:
-        """The counts with the best utility under these constraints.
-
-        Args:
-            constraints: What each user may be charged.
-            largest: The plan of O-UMP, of size λ.
-            bound: The proven bound on λ.
-        """
+        """The best utility, given the plan of O-UMP, of size λ, and the proven bound on λ."""
 
 
 Objective = PackingObjective | TargetedObjective

@@ -55,12 +55,8 @@ class FrequentPairs(TargetedObjective):
         frequent = frequent_pairs(hist, exact(self.min_support))
         support = hist.pair_total[frequent] / hist.clicks
         start = _lowered_to(size, largest.counts, frequent, support)
-        return Program(
-            constraints=constraints,
-            targets=SupportTargets(
-                frequent=frequent, support=support, output_size=size, start=start
-            ),
-        )
+        targets = SupportTargets(frequent=frequent, support=support, output_size=size, start=start)
+        return Program(constraints=constraints, targets=targets)
 
     def on_private_counts(self, pairs: PrivatePairs) -> Ints:
         # Where every support can be kept, those of frequent pairs are, whatever is called frequent.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Protocol
 
 from slogan.arrays import Ints
 from slogan.errors import OptionError
@@ -17,10 +16,8 @@ AUTO = "packing"
 """What `--solver auto` stands for."""
 DISTRIBUTED = "distributed"
 """The solver that runs where Spark counts; it is the engine's, not a file here."""
-
-
 Report = Callable[[float, float], None]
-"""Told the best value so far and the proven bound."""
+"""Told the best value so far and the proven bound, now and then."""
 
 
 def quiet(value: float, bound: float) -> None:
@@ -37,10 +34,13 @@ class Effort:
     goal: float = math.inf
     """A value that is good enough, whatever the bound."""
     report: Report = quiet
-    """Called now and then with the best value so far and the bound."""
     start: Ints | None = field(default=None, compare=False)
     """Counts that the program allows. `packing` begins with them and answers nothing worse; other
     solvers need not look, and F-UMP has a start of its own among its targets."""
+
+
+Solve = Callable[[Program, Effort], Solution]
+"""Proposes counts for a program; `plan()` decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,6 @@ class Solver:
     def parameters(self) -> dict[str, str | float]:
         """For the manifest."""
         return {"solver": self.name, "time_limit": self.time_limit, "gap": self.gap}
-
-
-class Solve(Protocol):
-    """Proposes counts for a program; `plan()` decides."""
-
-    def __call__(self, program: Program, effort: Effort, /) -> Solution: ...
 
 
 def names() -> tuple[str, ...]:

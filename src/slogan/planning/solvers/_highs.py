@@ -1,4 +1,4 @@
-"""Programs in HiGHS's words; nobody else in this package speaks to HiGHS."""
+"""Programs in HiGHS's words: every solver here speaks to HiGHS through this file only."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from slogan.planning.program import Program, Status, SupportTargets
 from slogan.planning.solvers import Effort
 
 Statuses = NDArray[np.object_]
+Basis = tuple[Statuses, Statuses]
+"""Where each variable and each row of a relaxation stands at an optimal vertex."""
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
@@ -36,9 +38,9 @@ class Model:
     row_upper: Floats
     cost: Floats
     upper: Floats
-    constant: float
-    """What the value is when cost·z is 0."""
     pairs: int
+    constant: float = 0.0
+    """What the value is when cost·z is 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +51,6 @@ class Answer:
     objective_bound: float
     status: Status | None
     words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
-    """Where each variable and each row of a relaxation stands at an optimal vertex."""
-
-    columns: Statuses
-    rows: Statuses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +81,6 @@ def model(program: Program, *, kept: Ints, upper: Floats) -> Model:
         row_upper=limit,
         cost=np.full(len(kept), -1.0),
         upper=upper,
-        constant=0.0,
         pairs=len(kept),
     )
     return base if program.targets is None else _with_targets(base, program.targets, kept)
@@ -146,7 +139,7 @@ def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Verte
     if begin is not None:
         start = highspy.HighsBasis()
         start.valid = start.alien = True
-        start.col_status, start.row_status = begin.columns.tolist(), begin.rows.tolist()
+        start.col_status, start.row_status = (statuses.tolist() for statuses in begin)
         highs.setOptionValue("presolve", "off")
         highs.setBasis(start)
     highs.run()
@@ -154,20 +147,16 @@ def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Verte
     if status == highspy.HighsModelStatus.kInfeasible:
         return None
     if _STATUS.get(status) is not Status.OPTIMAL:
+        words = highs.modelStatusToString(status)
         raise SolverError(
-            f"the linear relaxation was not solved: HiGHS says "
-            f"{highs.modelStatusToString(status)!r}",
-            hint="raise --time-limit",
+            f"the linear relaxation was not solved: HiGHS says {words!r}", hint="raise --time-limit"
         )
-    found, ended = highs.getSolution(), highs.getBasis()
+    best, end = highs.getSolution(), highs.getBasis()
     return Vertex(
-        z=np.array(found.col_value),
+        z=np.array(best.col_value),
         value=asked.constant + highs.getInfo().objective_function_value,
-        binding=np.array(found.row_dual) != 0.0,
-        basis=Basis(
-            columns=np.array(ended.col_status, dtype=np.object_),
-            rows=np.array(ended.row_status, dtype=np.object_),
-        ),
+        binding=np.array(best.row_dual) != 0.0,
+        basis=(np.array(end.col_status, np.object_), np.array(end.row_status, np.object_)),
     )
 
 
@@ -221,16 +210,15 @@ class Running:
         except BaseException:
             self.abandon()
             raise
-        found = self._highs.getModelStatus()
-        info = self._highs.getInfo()
+        status, info = self._highs.getModelStatus(), self._highs.getInfo()
         z = np.array(self._highs.getSolution().col_value)
         usable = z.size == self._asked.cost.size and info.primal_solution_status == _FEASIBLE
         bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Answer(
             z=z if usable else None,
             objective_bound=bound,
-            status=_STATUS.get(found),
-            words=self._highs.modelStatusToString(found),
+            status=_STATUS.get(status),
+            words=self._highs.modelStatusToString(status),
         )
 
 

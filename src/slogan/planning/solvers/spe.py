@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 
+from slogan.arrays import Ints
 from slogan.errors import UnsupportedProgramError
 from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort
@@ -24,30 +27,26 @@ def solve(program: Program, _effort: Effort) -> Solution:
             hint="use --solver exact or relaxed with --objective frequent_pairs",
         )
     order = _cheapest_first(program)
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(program.constraints.violated(_released(order[:middle], program.pairs))):
-            high = middle - 1
-        else:
-            low = middle
-    x = _released(order[:low], program.pairs)
+
+    def released(first: int) -> Ints:
+        x = np.zeros(program.pairs, dtype=np.int64)
+        x[order[:first]] = 1
+        return x
+
+    def objected(first: int) -> bool:
+        return len(program.constraints.violated(released(first))) > 0
+
+    x = released(bisect_left(range(1, len(order) + 1), x=True, key=objected))
     bound = min(float(program.upper.sum()), np.floor(program.constraints.size_bound))
     return Solution(x=x.astype(np.float64), bound=bound, status=Status.FEASIBLE, solver="spe")
 
 
-def _cheapest_first(program: Program) -> np.ndarray:
+def _cheapest_first(program: Program) -> Ints:
     hist = program.constraints.hist
-    row = program.constraints.dearest
-    order = np.argsort(hist.count[row] / hist.pair_total, kind="stable")
+    share = hist.count[program.constraints.dearest] / hist.pair_total
+    order = np.argsort(share, kind="stable")
     order = order[program.upper[order] >= 1]
     if program.at_most_one is None:
         return order
     _, first = np.unique(program.at_most_one[order], return_index=True)
     return order[np.sort(first)]
-
-
-def _released(pairs: np.ndarray, size: int) -> np.ndarray:
-    x = np.zeros(size, dtype=np.int64)
-    x[pairs] = 1
-    return x

@@ -50,14 +50,8 @@ def solve(program: Program, effort: Effort) -> Solution:
 def warm_up() -> None:
     """Compile every loop before a time limit counts; once for this installation if it is cached."""
     # Three users of whom any two share a pair: fractions break the clique, so every loop runs.
-    hist = PairHistogram(
-        user=np.array([0, 0, 1, 1, 2, 2]),
-        pair=np.array([0, 1, 0, 2, 1, 2]),
-        count=np.ones(6, dtype=np.int64),
-        users=3,
-        pairs=3,
-        query=np.arange(3),
-    )
+    user, pair, count = np.array([[0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 1, 2], [1, 1, 1, 1, 1, 1]])
+    hist = PairHistogram(user=user, pair=pair, count=count, users=3, pairs=3, query=np.arange(3))
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
     problem = packing(Program(constraints=constraints))
     relaxed = Relaxation(problem)

@@ -8,6 +8,7 @@ thread that goes on with the relaxation on a large one. Whoever is stopped early
 from __future__ import annotations
 
 import math
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from slogan.planning.solvers import Effort, Report, quiet
 from slogan.planning.solvers._highs import CLICKS_OFF, Model, Running
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import Packing, linked
-from slogan.planning.solvers.packing.relaxation import Relaxation, Tightening, clicks
+from slogan.planning.solvers.packing.relaxation import Relaxation, clicks
 
 _SEED = 2012
 _MOVES = 50_000
@@ -66,16 +67,20 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Out
     """
     deadline = time.monotonic() + effort.time_limit
     relaxed, last = _relaxed(problem, effort.report, deadline)
-    # Prices are taken before the thread begins to change them.
+    # Prices are taken before the thread begins to change them; then only the bound may be read.
     search = Search(problem, relaxed, start)
-    tighter = Tightening(relaxed, last) if problem.pairs >= _LARGE else None
-    provable = int(problem.upper.sum()) < _LARGE
-    proof = None
+    stopped, thread = threading.Event(), ThreadPoolExecutor(1)
+
+    def late() -> bool:
+        return stopped.is_set() or time.monotonic() > last
+
+    tighter = thread.submit(relaxed.tighten_on, late) if problem.pairs >= _LARGE else None
+    provable, proof = int(problem.upper.sum()) < _LARGE, None
     try:
         bound = math.floor(relaxed.bound)
         # The smallest size that is within the gap of the bound is enough.
         while search.size < min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
-            done = all(work is None or work.finished for work in (tighter, proof))
+            done = (tighter is None or tighter.done()) and (proof is None or proof.finished)
             if time.monotonic() + search.seconds > deadline or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and provable:
@@ -93,8 +98,10 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Out
             proof.abandon()
         raise
     finally:
+        stopped.set()
+        thread.shutdown()
         if tighter is not None:
-            tighter.stop()
+            tighter.result()  # what went wrong there is raised here
     return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
 
 
@@ -252,7 +259,6 @@ def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Ru
         row_upper=row_upper,
         cost=np.full(single.count, -1.0),
         upper=np.ones(single.count),
-        constant=0.0,
         pairs=single.count,
     )
     start = (single.rank <= x[single.pair]).astype(np.float64)

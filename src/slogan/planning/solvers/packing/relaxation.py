@@ -7,8 +7,6 @@ counts obey and fractions break: cliques over several users, and rounded rows.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,27 +24,19 @@ from slogan.storage.compilation import compiled
 
 Late = Callable[[], bool]
 """Whether time is up."""
-# --- clicks ---
 _APART = 3
 """The first click of a pair, the second, and all from this one on are variables of their own."""
 _TIE = 1e-9
 """Shares of a limit this close, relatively, are taken for equal; a cut then claims less."""
-# --- cuts ---
 _EXCESS = 0.02
 """An inequality is worth adding if the fractions break it by this much."""
 _FOLDS = (2, 3, 4, 5, 6)
 """No more than `fold` pairs fit that each take more than a (fold+1)-th of the limit."""
-_LONGEST = 256
-"""Members of a clique: bounds the work where a user holds thousands of pairs."""
-_REPEATS = 3
-"""A click that is in this many cliques is not begun with again: they would be much the same."""
-_AT_ONCE = 10_000
-"""Cliques are begun with this many clicks between two looks at the clock."""
-# --- steps ---
-_ENTRIES_AT_ONCE = 20_000_000
-"""Entries of the matrix that are looked at between two looks at the clock."""
-_THREADS = 2
-_WORTH_SHARING = 500_000
+_LONGEST, _REPEATS = 256, 3
+"""Members of a clique, and cliques with the same click after which none is begun with it."""
+_AT_ONCE, _ENTRIES_AT_ONCE = 10_000, 20_000_000
+"""Between two looks at the clock: clicks that cliques are begun with, entries that steps pass."""
+_THREADS, _WORTH_SHARING = 2, 500_000
 """With fewer entries, starting and awaiting threads takes longer than they save."""
 _EMPTY = 1e-12
 """The least sum of an empty line, which has a step size too."""
@@ -141,8 +131,7 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_a
     """
     cliques = _cliques(problem, z, eligible, late)
     rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
-    nothing = sp.csr_array((0, len(z)))
-    return sp.csr_array(sp.vstack([nothing, *cliques, *rounded], format="csr"))
+    return sp.csr_array(sp.vstack([sp.csr_array((0, len(z))), *cliques, *rounded], format="csr"))
 
 
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
@@ -291,7 +280,7 @@ def lines(rows: sp.csr_array) -> tuple[Any, Any, Any]:
 def _cut(start: Ints, parts: int) -> list[tuple[int, int]]:
     """Where lines begin and end if all parts have about as many entries."""
     shares = np.arange(1, parts) / parts
-    inner = [int(line) for line in np.searchsorted(start, start[-1] * shares)]
+    inner = np.searchsorted(start, float(start[-1]) * shares).tolist()
     return list(pairwise([0, *inner, len(start) - 1]))
 
 
@@ -432,26 +421,3 @@ class Relaxation:
         price = product(lines(self._columns), y)
         bound = float(self.limit @ y + self.upper @ np.maximum(0.0, 1.0 - price))
         return bound * _ROUND_UP, price
-
-
-class Tightening:
-    """A relaxation made tighter in a thread of its own; only its bound may be read meanwhile."""
-
-    def __init__(self, relaxed: Relaxation, deadline: float) -> None:
-        self._stopped, self._deadline = threading.Event(), deadline
-        self._pool = ThreadPoolExecutor(1)
-        self._work = self._pool.submit(relaxed.tighten_on, self._late)
-
-    def _late(self) -> bool:
-        return self._stopped.is_set() or time.monotonic() > self._deadline
-
-    @property
-    def finished(self) -> bool:
-        """Whether it has come to an end."""
-        return self._work.done()
-
-    def stop(self) -> None:
-        """End it soon; what went wrong there is raised here."""
-        self._stopped.set()
-        self._pool.shutdown()
-        self._work.result()

@@ -122,19 +122,17 @@ def _release(j: Any, clicks: Any, m: Any, s: Any) -> None:
 @compiled
 def fresh_state(x: Any, m: Any) -> Any:
     """The state in which the counts x are released."""
-    n, rows = len(m.upper), len(m.start) - 1
+    n = len(m.upper)
     s = State(
         np.zeros(n, np.int64),
-        np.full(rows, SCALE, np.int64),
+        np.full(len(m.start) - 1, SCALE, np.int64),
         m.start[1:].copy(),
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.empty(4 * n + 64, np.int64),
         np.zeros(1, np.int64),
     )
-    for j in range(n):
-        if x[j] > 0:
-            _release(j, x[j], m, s)
+    move_to(x, m, s)
     return s
 
 
@@ -142,12 +140,10 @@ def fresh_state(x: Any, m: Any) -> Any:
 def move_to(x: Any, m: Any, s: Any) -> None:
     """Change a state to that of other counts, at the price of what differs."""
     s.counters[0] = 0
-    for j in range(len(x)):
-        if s.x[j] > x[j]:
-            _release(j, x[j] - s.x[j], m, s)
-    for j in range(len(x)):
-        if s.x[j] < x[j]:
-            _release(j, x[j] - s.x[j], m, s)
+    for sign in (-1, 1):  # what goes makes room for what comes
+        for j in range(len(x)):
+            if sign * (x[j] - s.x[j]) > 0:
+                _release(j, x[j] - s.x[j], m, s)
 
 
 @compiled
@@ -236,16 +232,10 @@ def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
 
 @compiled
 def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, best: Any) -> Any:
-    """Force a pair in, remove what blocks it, refill; keep what is not worse. Returns the gain.
+    """Force a candidate in, remove what blocks it, refill; keep what is not worse. The gain.
 
-    Args:
-        m: The problem.
-        s: The state, carried from call to call.
-        candidates: The pairs worth forcing in.
-        moves: How many pairs to try.
-        seed: Where the random choices begin.
-        losses: The chance that a move is kept although it loses one click.
-        best: The best counts known; they are replaced whenever the state releases more.
+    `losses` is the chance that a move is kept although it loses one click. `best` are the best
+    counts known, replaced whenever the state, which is carried from call to call, releases more.
     """
     dice = np.array([np.uint64(seed) * _SPREAD_SEED + _OFF_ZERO])
     for _ in range(_PASSED_OVER):
