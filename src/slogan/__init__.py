@@ -13,80 +13,48 @@ if find_spec("fcntl") is None:
     )
 
 if TYPE_CHECKING:
-    from slogan.auditor import Findings
-    from slogan.auditor.audit import audit
-    from slogan.budget import PrivacyBudget
-    from slogan.engines.duckdb import DuckDB
-    from slogan.engines.spark import Spark
-    from slogan.errors import SloganError
-    from slogan.generation.generate import generate
-    from slogan.ledger.cap import Cap
-    from slogan.ledger.ledger import Ledger
-    from slogan.logs.searchlog import SearchLog, read
-    from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary, SyntheticSummary
-    from slogan.modes import ExactCounts, LaplaceCounts, PrivateCounts, SyntheticUsers
-    from slogan.planning.objectives.diversity import Diversity
-    from slogan.planning.objectives.frequent_pairs import FrequentPairs
-    from slogan.planning.objectives.output_size import OutputSize
-    from slogan.planning.objectives.query_diversity import QueryDiversity
-    from slogan.planning.solvers import Solver
-    from slogan.release.base import Saved
-    from slogan.release.sanitized import PrivateRowsRelease, SanitizedRelease
-    from slogan.release.synthetic import SyntheticRelease
-    from slogan.reproduction.reproduce import Reproduction, reproduce
-    from slogan.verification.conditions import Verdict
-    from slogan.verification.verify import verify
-    from slogan.workflows.dry_runs import FrontierPoint
-    from slogan.workflows.evaluate import Evaluation, evaluate
-    from slogan.workflows.frontier import Frontier, frontier
-    from slogan.workflows.inspect import Inspection, inspect
-    from slogan.workflows.sanitize import sanitize
-    from slogan.workflows.synthesize import synthesize
+    from slogan.auditor import Findings as Findings
+    from slogan.auditor.audit import audit as audit
+    from slogan.budget import PrivacyBudget as PrivacyBudget
+    from slogan.engines.duckdb import DuckDB as DuckDB
+    from slogan.engines.spark import Spark as Spark
+    from slogan.errors import SloganError as SloganError
+    from slogan.generation.generate import generate as generate
+    from slogan.ledger.cap import Cap as Cap
+    from slogan.ledger.ledger import Ledger as Ledger
+    from slogan.logs.searchlog import SearchLog as SearchLog
+    from slogan.logs.searchlog import read as read
+    from slogan.manifest.certificate import PrivateRowsSummary as PrivateRowsSummary
+    from slogan.manifest.certificate import SanitizedSummary as SanitizedSummary
+    from slogan.manifest.certificate import SyntheticSummary as SyntheticSummary
+    from slogan.modes import ExactCounts as ExactCounts
+    from slogan.modes import LaplaceCounts as LaplaceCounts
+    from slogan.modes import PrivateCounts as PrivateCounts
+    from slogan.modes import SyntheticUsers as SyntheticUsers
+    from slogan.planning.objectives.diversity import Diversity as Diversity
+    from slogan.planning.objectives.frequent_pairs import FrequentPairs as FrequentPairs
+    from slogan.planning.objectives.output_size import OutputSize as OutputSize
+    from slogan.planning.objectives.query_diversity import QueryDiversity as QueryDiversity
+    from slogan.planning.solvers import Solver as Solver
+    from slogan.release.base import Saved as Saved
+    from slogan.release.sanitized import PrivateRowsRelease as PrivateRowsRelease
+    from slogan.release.sanitized import SanitizedRelease as SanitizedRelease
+    from slogan.release.synthetic import SyntheticRelease as SyntheticRelease
+    from slogan.reproduction.reproduce import Reproduction as Reproduction
+    from slogan.reproduction.reproduce import reproduce as reproduce
+    from slogan.verification.conditions import Verdict as Verdict
+    from slogan.verification.verify import verify as verify
+    from slogan.workflows.dry_runs import FrontierPoint as FrontierPoint
+    from slogan.workflows.evaluate import Evaluation as Evaluation
+    from slogan.workflows.evaluate import evaluate as evaluate
+    from slogan.workflows.frontier import Frontier as Frontier
+    from slogan.workflows.frontier import frontier as frontier
+    from slogan.workflows.inspect import Inspection as Inspection
+    from slogan.workflows.inspect import inspect as inspect
+    from slogan.workflows.sanitize import sanitize as sanitize
+    from slogan.workflows.synthesize import synthesize as synthesize
 
     __version__: str
-
-__all__ = [
-    "Cap",
-    "Diversity",
-    "DuckDB",
-    "Evaluation",
-    "ExactCounts",
-    "Findings",
-    "FrequentPairs",
-    "Frontier",
-    "FrontierPoint",
-    "Inspection",
-    "LaplaceCounts",
-    "Ledger",
-    "OutputSize",
-    "PrivacyBudget",
-    "PrivateCounts",
-    "PrivateRowsRelease",
-    "PrivateRowsSummary",
-    "QueryDiversity",
-    "Reproduction",
-    "SanitizedRelease",
-    "SanitizedSummary",
-    "Saved",
-    "SearchLog",
-    "SloganError",
-    "Solver",
-    "Spark",
-    "SyntheticRelease",
-    "SyntheticSummary",
-    "SyntheticUsers",
-    "Verdict",
-    "audit",
-    "evaluate",
-    "frontier",
-    "generate",
-    "inspect",
-    "read",
-    "reproduce",
-    "sanitize",
-    "synthesize",
-    "verify",
-]
 
 _NAMES = {
     "auditor": ("Findings",),
@@ -120,7 +88,8 @@ _NAMES = {
     "workflows.synthesize": ("synthesize",),
 }
 """The public names by the module that defines them."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = dict(sorted((name, module) for module, names in _NAMES.items() for name in names))
+__all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

@@ -13,21 +13,8 @@ from typing import Any
 _OPTION = re.compile(
     r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1)?\b))?"
 )
-_VALUES = frozenset(
-    [
-        "duckdb",
-        "spark",
-        "exact",
-        "laplace",
-        "private",
-        "sanitize",
-        "synthesize",
-        "frequent_pairs",
-        "taxonomy",
-        "skip",
-        "keep",
-        "latin-1",
-    ]
+_VALUE = re.compile(
+    "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
 )
 _FLAGS = frozenset(("force", "allow-unaccounted", "raise-cap", "create"))
 _INSIDE = {
@@ -71,9 +58,9 @@ def _argument(option: re.Match[str]) -> str:
     rest = ""
     if value is not None and "," in value:
         return f"{name.replace('-', '_')}={tuple(value.split(','))}"
-    if value is not None and value.islower() and value not in _VALUES:
+    if value is not None and value.islower() and not _VALUE.fullmatch(value):
         value, rest = None, f" {value}"
-    shown = f'"{value}"' if value in _VALUES else value or "…"
+    shown = f'"{value}"' if _VALUE.fullmatch(value or "") else value or "…"
     if name in _INSIDE:
         return _INSIDE[name].format(shown) + rest
     return f"{name.replace('-', '_')}={'' if value is None else shown}{rest}"

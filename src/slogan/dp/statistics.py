@@ -132,13 +132,7 @@ def measure(
 ) -> Statistics:
     """Look at the log once for each stage, on the released pairs.
 
-    Args:
-        hist: The clicks of whole users.
-        selected: The pairs that may be released.
-        spending: What each stage may spend.
-        group: Which released pairs are of one kind, by the pairs and their private counts.
-        rng: Where the noise comes from.
-        steps: Shows what is measured.
+    `group` says which of them are of one kind, by the pairs and their private counts.
     """
     pairs, parts = selected.pairs, spending.parts
     with steps.step("counts"):
@@ -154,15 +148,15 @@ def measure(
             association = noisy_association(
                 hist, pairs, grouping, mu_squared=parts["association"], rng=rng
             )
-    measured = (counts.stage, sizes.stage, coverage.stage)
     last = () if association is None else (association.stage,)
+    stages = (*selected.stages, counts.stage, sizes.stage, coverage.stage, *last)
     return Statistics(
         pairs=pairs,
         counts=counts,
         sizes=sizes,
         coverage=coverage,
         association=association,
-        account=Account((*selected.stages, *measured, *last)),
+        account=Account(stages),
     )
 
 
@@ -171,8 +165,7 @@ def weight_needed(budget: SelectionBudget) -> float:
 
     A user who holds n pairs adds 1/√n to the weight of each.
     """
-    quantile = normal_quantile(budget.delta)
-    return 1 + float(quantile) / math.sqrt(budget.mu_squared)
+    return 1 + float(normal_quantile(budget.delta)) / math.sqrt(budget.mu_squared)
 
 
 def heaviest(hist: AnyHistogram) -> float:

@@ -6,8 +6,6 @@ Proof: docs/proofs/synthesis.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from slogan.arrays import Floats, Ints
@@ -24,22 +22,13 @@ _SWAPS = 5
 _PARTNERS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
-    """Classes of users: row i is how likely a click on pair i is one of each class."""
+def fit_mixture(found: Association | None, counts: Ints, generator: np.random.Generator) -> Floats:
+    """The most likely classes of users: row i is how likely a click on pair i is one of each.
 
-    of_pair: Floats
-
-    @property
-    def classes(self) -> int:
-        """How many classes there are."""
-        return self.of_pair.shape[1]
-
-
-def fit_mixture(found: Association | None, counts: Ints, generator: np.random.Generator) -> Mixture:
-    """The most likely mixture, or a single class if the association is unknown or lost in noise."""
+    There is a single class if the association is unknown or lost in noise.
+    """
     if found is None or found.kind == INDEPENDENT:
-        return Mixture(of_pair=np.ones((len(counts), 1)))
+        return np.ones((len(counts), 1))
     grouping = found.grouping
     seen = _seen(grouping.category, grouping.categories, counts)
     share, profile = _expectation_maximisation(
@@ -50,7 +39,7 @@ def fit_mixture(found: Association | None, counts: Ints, generator: np.random.Ge
     of_pair = np.tile(share, (len(counts), 1))
     known = grouping.category >= 0
     of_pair[known] = of_category[grouping.category[known]]
-    return Mixture(of_pair=of_pair)
+    return of_pair
 
 
 def _seen(category: Ints, categories: int, counts: Ints) -> Floats:
@@ -92,7 +81,7 @@ def generator_of(rng: Randomness) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64DXSM(rng.words(4).tolist()))
 
 
-def deal(counts: Ints, mixture: Mixture, sizes: Sizes, generator: np.random.Generator) -> Output:
+def deal(counts: Ints, mixture: Floats, sizes: Sizes, generator: np.random.Generator) -> Output:
     """Draw the users of each pair from q(user | pair), and divide its clicks among them.
 
     This is the multinomial step of [Hong12, Algorithm 1] with a private table q: a user has a class
@@ -103,9 +92,10 @@ def deal(counts: Ints, mixture: Mixture, sizes: Sizes, generator: np.random.Gene
         return _merged(*np.zeros((3, 0), dtype=np.int64))
     size = 1 + generator.choice(LARGEST, size=sizes.users, p=sizes.shape)
     visits = _visits(counts, int(size.sum()))
-    of_class = generator.multinomial(visits, mixture.of_pair)
+    of_class = generator.multinomial(visits, mixture)
     # visits: a row for each, in the order of their classes, at random within a class
-    kind = np.tile(np.arange(mixture.classes), len(counts))
+    classes: int = mixture.shape[1]
+    kind = np.tile(np.arange(classes), len(counts))
     kind = np.repeat(kind, of_class.ravel())
     order = np.lexsort((generator.random(len(kind)), kind))
     kind, visit = kind[order], np.repeat(np.arange(len(counts)), visits)[order]

@@ -187,11 +187,7 @@ def _threshold(so_far: int, square: Fraction, delta: Fraction, heaviest: Ints) -
 
 
 def _heaviest(deviation: Fraction, delta: Fraction) -> Ints:
-    """As heavy as the last threshold allows, at least 1/√n, at most 1.
-
-    The threshold is that of users with MOST pairs; one with n pairs has Gaussian tails for n only,
-    and what these leave below the threshold is room for weight.
-    """
+    """κ(n) of the derivation above for n = 0, …, MOST, in steps of the grid; it never increases."""
     last = HEAVIEST + deviation * quantile(delta, MOST)
     room = [last - deviation * quantile(delta, n) for n in range(1, MOST + 1)]
     even = [root_up(Fraction(1, n)) for n in range(1, MOST + 1)]
