@@ -66,12 +66,7 @@ def told_apart(with_user: Ints, without: Ints, claim: Claim, alpha: float) -> Fo
 
     An event is “the score is at least t”, or the opposite, more likely on either side. Every
     other run serves to choose one, and the remaining runs, which had no say in it, to judge it.
-
-    Args:
-        with_user: One score for each run with the user.
-        without: And for each run without.
-        claim: What is claimed.
-        alpha: The chance that a bound is too high although the claim holds.
+    Alpha is the chance that a bound is too high although the claim holds.
     """
     places = np.linspace(0.0, 1.0, _THRESHOLDS + 1)
     candidates = np.concatenate([with_user[::2], without[::2]])
@@ -102,11 +97,7 @@ def _bounds(
 def shown_at_least(hits: int, trials: int, alpha: float, *, delta: float = 0.0) -> Found:
     """What it proves that something impossible without a user happened in so many runs with it.
 
-    Args:
-        hits: How often it happened.
-        trials: Of so many runs.
-        alpha: The chance that a bound is too high although the claim holds.
-        delta: Which δ is granted beside ε; 0 where, as in Theorem 1, the two do not add up.
+    δ may be granted beside ε; it is 0 where, as in Theorem 1, the two do not add up.
     """
     rate = float(at_least(np.array([hits]), trials, alpha)[0])
     # that it does not happen: certain without the user, and 1 − rate at most with it

@@ -11,25 +11,7 @@ from functools import partial
 
 from slogan import engines
 from slogan.arrays import Ints
-from slogan.auditor import Attack, Claim, Findings, Found
-from slogan.auditor.on_private import (
-    Planted,
-    on_capped_sampling,
-    on_counts,
-    on_drawn_rows,
-    on_released,
-    on_selection,
-    on_sums,
-    planted,
-    sums,
-    visible,
-)
-from slogan.auditor.on_sampling import (
-    on_noisy_counts,
-    on_planned_counts,
-    on_sampling,
-    on_unique_pairs,
-)
+from slogan.auditor import Attack, Claim, Findings, Found, private, sampling
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
@@ -106,7 +88,7 @@ def audit(
         attacker = _Attacker(spendable, goal, trials, randomness(seed), steps)
         if isinstance(counts, ExactCounts | LaplaceCounts):
             with _counted(settings, source, steps, unique_pairs=False) as (hist, _):
-                attacks.append(on_unique_pairs(hist, attacker.claim))
+                attacks.append(sampling.on_unique_pairs(hist, attacker.claim))
         with _counted(settings, source, steps, unique_pairs=True) as (hist, urls):
             if isinstance(counts, ExactCounts | LaplaceCounts):
                 attacks += attacker.sampled(hist, counts, solving)
@@ -155,17 +137,15 @@ class _Attacker:
     ) -> list[Attack]:
         """Real rows, drawn given their counts."""
         planner = Planner(self.objective, self.budget, solver, self.steps)
-        sampling = partial(
-            on_sampling, claim=self.claim, trials=self.trials, rng=self.rng, steps=self.steps
-        )
-        if isinstance(mode, ExactCounts):
-            shown = sampling(hist, planner.exact)
-            with self.steps.step("plan again"):
-                return [*shown, *on_planned_counts(hist, planner.exact)]
-        shown = sampling(hist, partial(planner.laplace, mode=mode, rng=self.rng))
-        solve = partial(planner.without_swaying, mode=mode)
-        with self.steps.step("plan again"):
-            return [*shown, *on_noisy_counts(hist, solve, mode, trials=self.trials, rng=self.rng)]
+        trials, rng, steps = self.trials, self.rng, self.steps
+        noisy = mode if isinstance(mode, LaplaceCounts) else None
+        plans = partial(planner.laplace, mode=noisy, rng=rng) if noisy else planner.exact
+        shown = sampling.on_sampling(hist, plans, self.claim, trials=trials, rng=rng, steps=steps)
+        with steps.step("plan again"):
+            if noisy is None:
+                return [*shown, *sampling.on_planned_counts(hist, plans)]
+            solve = partial(planner.without_swaying, mode=noisy)
+            return [*shown, *sampling.on_noisy_counts(hist, solve, noisy, trials=trials, rng=rng)]
 
     def private(self, hist: PairHistogram, mode: PrivateCounts) -> list[Attack]:
         """Real rows, private end to end."""
@@ -186,9 +166,9 @@ class _Attacker:
         with self.steps.step("attack"):
             return [
                 *self._on_stages(garden, known.pairs, known.account, division, None),
-                on_capped_sampling(exact(division.sampling.cap), claim, 10 * self.trials, self.rng),
-                *on_drawn_rows(garden, known.pairs, rows.output.user, claim),
-                *on_released(garden, rows.output, self.claim),
+                private.on_capped_sampling(division, claim, 10 * self.trials, self.rng),
+                *private.on_drawn_rows(garden, known.pairs, rows.output.user, claim),
+                *private.on_released(garden, rows.output, self.claim),
             ]
 
     def synthetic(self, hist: PairHistogram, mode: SyntheticUsers, urls: Urls) -> list[Attack]:
@@ -211,30 +191,30 @@ class _Attacker:
         with self.steps.step("attack"):
             return [
                 *self._on_stages(garden, known.pairs, known.account, spending, grouping),
-                *on_released(garden, users.output, self.claim),
+                *private.on_released(garden, users.output, self.claim),
             ]
 
-    def _planted(self, hist: PairHistogram, spent: Division | Spending) -> Planted:
-        return planted(hist, trials=self.trials, weight=weight_needed(spent.selection))
+    def _planted(self, hist: PairHistogram, spent: Division | Spending) -> private.Planted:
+        return private.planted(hist, trials=self.trials, weight=weight_needed(spent.selection))
 
     def _on_stages(
         self,
-        garden: Planted,
+        garden: private.Planted,
         pairs: Ints,
         account: Account,
         spent: Division | Spending,
         grouping: Grouping | None,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""
-        others = {*sums(grouping), "sampling"}
+        others = {*private.sums(grouping), "sampling"}
         selecting = Account(tuple(stage for stage in account.stages if stage.name not in others))
         alone = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
         trials, rng = 10 * self.trials, self.rng
         return [
             self._on_account(account),
-            *on_selection(garden, pairs, alone, visible(selecting)),
-            *on_counts(spent.parts["counts"], trials, rng),
-            *on_sums(garden.hist, pairs, account, spent.parts, grouping, trials=trials, rng=rng),
+            *private.on_selection(garden, pairs, alone, private.visible(selecting)),
+            *private.on_counts(spent.parts["counts"], trials, rng),
+            *private.on_sums(garden.hist, pairs, account, spent.parts, grouping, trials, rng),
         ]
 
     def _on_account(self, account: Account) -> Attack:

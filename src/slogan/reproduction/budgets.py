@@ -14,48 +14,38 @@ from slogan.planning.objectives.diversity import Diversity
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.report.charts import Line, line_chart
 from slogan.report.svg import Chart
-from slogan.reproduction import published
+from slogan.reproduction import pages, published
 from slogan.reproduction.laboratory import Experiment, Laboratory
-from slogan.reproduction.pages import (
-    Kind,
-    Page,
-    Verdict,
-    against_bound,
-    grid,
-    observed,
-    prose,
-    table,
-)
 from slogan.reproduction.published import BUDGETS, LARGEST_SIZES, most_clicks
 
 CORNER = "e^ε \\ δ"
 """Of a grid over all budgets."""
 
 
-def table_3(lab: Laboratory) -> Page:
+def table_3(lab: Laboratory) -> pages.Page:
     """The paper's three columns, and the two of this log."""
     whole, shared = (asdict(size) for size in lab.sizes)
     sizes = {name: (*row, whole[name], shared[name]) for name, row in published.TABLE_3.items()}
     ratios = [shared[name] / row[2] for name, row in published.TABLE_3.items()]
     near = max(max(r, 1 / r) if r else float("inf") for r in ratios)
-    shape = observed(
+    shape = pages.observed(
         holds=near <= 1.25,
         what="This log has the shape of the published one",
         seen="without unique pairs its five sizes differ from the published ones by a factor of at "
         f"most {near:.3g}",
     )
     without = "without unique pairs"
-    rows = table(
+    rows = pages.table(
         ["", "AOL", "the paper's sample", without, "this log", without],
         [[name, *(f"{n:,}" for n in row)] for name, row in sizes.items()],
         caption="The paper's logs, and the log of this reproduction.",
     )
-    return Page(verdicts=[shape], blocks=[rows])
+    return pages.Page([shape], [rows])
 
 
-def table_4(lab: Laboratory) -> Page:
+def table_4(lab: Laboratory) -> pages.Page:
     """Published values with the bound of their log, and what this log gives, with its proof."""
-    bound = against_bound(
+    bound = pages.against_bound(
         [(size, most_clicks(key)) for key, size in LARGEST_SIZES.items()],
         what="cells of Table 4",
         why="every released click charges the users together at least 1 and none of the 1,980 may "
@@ -67,7 +57,7 @@ def table_4(lab: Laboratory) -> Page:
         key: f"{step.value:,.0f} ({step.bound:,.0f}){'*' if step.status == 'optimal' else ''}"
         for key, step in ours.items()
     }
-    explained = prose(
+    explained = pages.prose(
         "On this log",
         "The value is the best integer solution found, in brackets the proven bound; a star marks "
         "a proven optimum.",
@@ -86,33 +76,35 @@ def table_4(lab: Laboratory) -> Page:
         "of this log lie below.",
         y_title="clicks",
     )
-    return Page(
-        verdicts=[bound, _growth(), _growth_here(lab)],
-        blocks=[
-            grid("Published λ and, in brackets, the bound m·b for m = 1,980 users.", CORNER, cells),
+    return pages.Page(
+        [bound, _growth(), _growth_here(lab)],
+        [
+            pages.grid(
+                "Published λ and, in brackets, the bound m·b for m = 1,980 users.", CORNER, cells
+            ),
             explained,
-            grid(f"λ for this log of {lab.hist.users:,} users.", CORNER, our_cells),
+            pages.grid(f"λ for this log of {lab.hist.users:,} users.", CORNER, our_cells),
             _table_by_b(lab),
             chart,
         ],
     )
 
 
-def _growth() -> Verdict:
+def _growth() -> pages.Verdict:
     low, high = (end(BUDGETS, key=lambda key: BUDGETS[key].per_user) for end in (min, max))
     should = BUDGETS[high].per_user / BUDGETS[low].per_user
-    return Verdict(
-        Kind.CONTRADICTORY,
+    return pages.Verdict(
+        pages.Kind.CONTRADICTORY,
         f"The linear program is proportional to b, which grows {should:,.0f}-fold over the table, "
         "and rounding down takes away less than 1,980; the published λ grows "
         f"{LARGEST_SIZES[high] / LARGEST_SIZES[low]:.1f}-fold.",
     )
 
 
-def _growth_here(lab: Laboratory) -> Verdict:
+def _growth_here(lab: Laboratory) -> pages.Verdict:
     steps = list(lab.largest.values())
     proven = sum(step.status == "optimal" for step in steps)
-    return observed(
+    return pages.observed(
         holds=all(a.value <= b.value for a, b in itertools.pairwise(steps)),
         what="λ grows with b and stays where b does",
         seen=f"on this log from {steps[0].value:,.0f} to {steps[-1].value:,.0f} clicks over "
@@ -133,7 +125,7 @@ def _table_by_b(lab: Laboratory) -> str:
         ]
         for allowance, step in lab.largest.items()
     ]
-    return table(
+    return pages.table(
         ["b", "m·b", "rounded down", "best found", "proven bound", "gap"],
         rows,
         caption="By b: the bound m·b of this log, the paper's way (the linear relaxation, rounded "
@@ -141,15 +133,7 @@ def _table_by_b(lab: Laboratory) -> str:
     )
 
 
-def _by_b(
-    lines: Mapping[str, Sequence[tuple[float, float]]],
-    users: int,
-    *,
-    name: str,
-    title: str,
-    summary: str,
-    y_title: str,
-) -> Chart:
+def _by_b(lines: Mapping[str, Sequence[tuple[float, float]]], users: int, **words: str) -> Chart:
     """Values over b, as far as they are above 0, and m·b over the b of the first line."""
 
     def drawn(name: str, points: Iterable[tuple[float, float]]) -> Line:
@@ -159,20 +143,17 @@ def _by_b(
     return line_chart(
         [drawn(name, points) for name, points in lines.items()],
         drawn("m·b", [(b, users * b) for b in every_b]),
-        name=name,
-        title=title,
-        summary=summary,
         x_title="b",
-        y_title=y_title,
         logarithmic=True,
+        **words,
     )
 
 
-def figure_4(lab: Laboratory) -> Page:
+def figure_4(lab: Laboratory) -> pages.Page:
     """Algorithm 2 and the best solution, in percent of the pairs of this log."""
     heuristic, pairs = lab.heuristic("spe", Diversity()), max(1, lab.hist.pairs)
     highest, most = published.FIGURE_4_HIGHEST / 100, max(map(most_clicks, BUDGETS))
-    points = against_bound(
+    points = pages.against_bound(
         [
             (percent / 100 * published.PAIRS, most_clicks(key))
             for solver, key, percent in published.table_7()
@@ -181,19 +162,19 @@ def figure_4(lab: Laboratory) -> Page:
         what="points of the figure that Table 7 repeats",
         why="each retained pair is at least one released click, and there are at most m·b of them",
     )
-    top = against_bound(
+    top = pages.against_bound(
         [(highest * published.PAIRS, most)],
         what="highest point of the figure, 30 % of 6,043 pairs,",
         why=f"even the largest budget of the grid allows at most m·b = {most:,.0f} clicks",
     )
     last, best = next(reversed(lab.diverse.items()))
-    top_here = observed(
+    top_here = pages.observed(
         holds=best.value >= highest * pairs,
         what="Diversity can be as high as 30 %",
         seen=f"on this log the largest budget retains {best.value / pairs:.1%} (at most "
         f"{best.bound / pairs:.1%}), and Algorithm 2 {heuristic[last] / pairs:.1%}",
     )
-    explained = prose(
+    explained = pages.prose(
         "On this log",
         "The figure is printed without numbers; Table 7 repeats twelve of its points.",
         "Each cell shows Algorithm 2 (SPE), the best solution found, and the proven bound, in "
@@ -215,9 +196,8 @@ def figure_4(lab: Laboratory) -> Page:
         summary="The best solution and that of Algorithm 2 on this log, below the bound m·b.",
         y_title="pairs",
     )
-    return Page(
-        verdicts=[points, top, top_here],
-        blocks=[explained, grid("Retained pairs.", CORNER, cells), chart],
+    return pages.Page(
+        [points, top, top_here], [explained, pages.grid("Retained pairs.", CORNER, cells), chart]
     )
 
 

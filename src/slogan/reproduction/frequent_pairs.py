@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
@@ -23,22 +23,9 @@ from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.randomness import SeededRandomness
 from slogan.report.charts import Bars, Line, bar_chart, line_chart
 from slogan.report.svg import Chart
-from slogan.reproduction import published
+from slogan.reproduction import pages, published
 from slogan.reproduction.budgets import CORNER
 from slogan.reproduction.laboratory import Experiment, Laboratory, Record, read_plan, step_record
-from slogan.reproduction.pages import (
-    Block,
-    Kind,
-    Page,
-    Verdict,
-    against_bound,
-    grid,
-    observed,
-    optima_over_fewer_pairs,
-    prose,
-    share,
-    table,
-)
 from slogan.reproduction.published import BUDGETS, FIXED, SIZES, SUPPORTS, Key
 from slogan.workflows.frontier import DELTAS, EXP_EPSILONS
 
@@ -144,12 +131,12 @@ def _known(cells: Iterable[Cell], measure: Measure) -> list[float]:
 # --- Tables 5 and 6 ---
 
 
-def table_5(lab: Laboratory) -> Page:
+def table_5(lab: Laboratory) -> pages.Page:
     """Published recall, and ours at sizes in the same proportion to λ."""
     cells = by_size(lab)
     recalls = _known(cells.values(), lambda cell: cell.recall)
     ends = f"from {min(recalls):.2f} to {max(recalls):.2f}" if recalls else "undefined"
-    retained = observed(
+    retained = pages.observed(
         holds=bool(recalls) and min(recalls) > 0.8,
         what="Over 80 % of frequent pairs are retained",
         seen=f"on this log recall runs {ends}",
@@ -157,109 +144,95 @@ def table_5(lab: Laboratory) -> Page:
     known = _known(cells.values(), lambda cell: cell.precision)
     ones = sum(precision == 1.0 for precision in known)
     least = f", the least is {min(known):.2f}" if known else ""
-    precise = observed(
+    precise = pages.observed(
         holds=bool(known) and ones == len(known),
         what="Precision is always 1",
         seen=f"on this log in {ones} of {len(known)} cells{least}; the clicks of |O| for which "
         "frequent pairs have no room go to other pairs, which may become frequent",
     )
     caption = "Recall and, in brackets, what no output of that size can exceed."
-    return Page(
-        verdicts=[_size_verdict(), retained, precise],
-        blocks=[
-            _published_grid("Published recall at e^ε = 2, δ = 0.5.", published.TABLE_5),
-            _scaling(lab),
-            _our_grid(caption, cells, lambda cell: (cell.recall, cell.recall_bound)),
-        ],
-    )
+    ours = {key: (cell.recall, cell.recall_bound) for key, cell in cells.items()}
+    return _beside(lab, [retained, precise], "recall", published.TABLE_5, caption, ours)
 
 
-def table_6(lab: Laboratory) -> Page:
+def table_6(lab: Laboratory) -> pages.Page:
     """Published sums, what they say about each other, and the proven optima of this log."""
     cells = by_size(lab)
     rows = [_known([cells[s, n] for n in SIZES], lambda cell: cell.value) for s in SUPPORTS]
     steps = [b >= a for row in rows for a, b in itertools.pairwise(row)]
-    rising = observed(
+    rising = pages.observed(
         holds=bool(steps) and all(steps),
         what="At a fixed s the sum increases with |O|",
         seen=f"on this log in {sum(steps)} of {len(steps)} steps",
     )
-    optimal = optima_over_fewer_pairs(published.TABLE_6, what="The published sums")
+    optimal = pages.optima_over_fewer_pairs(published.TABLE_6, what="The published sums")
     caption = "Sum of support distances and, in brackets, what no output of that size can go below."
-    return Page(
-        verdicts=[_size_verdict(), optimal, rising],
-        blocks=[
-            _published_grid("Published sums at e^ε = 2, δ = 0.5.", published.TABLE_6),
-            _scaling(lab),
-            _our_grid(caption, cells, lambda cell: (cell.value, cell.bound)),
-        ],
-    )
+    ours = {key: (cell.value, cell.bound) for key, cell in cells.items()}
+    return _beside(lab, [optimal, rising], "sums", published.TABLE_6, caption, ours)
 
 
-def _size_verdict() -> Verdict:
-    """|O| of Tables 5 and 6 against m·b of the published log."""
-    bound = published.most_clicks(FIXED)
-    return against_bound(
+def _beside(
+    lab: Laboratory,
+    verdicts: Sequence[pages.Verdict],
+    what: str,
+    values: Sequence[Sequence[float]],
+    caption: str,
+    ours: Mapping[tuple[str, int], tuple[float | None, float | None]],
+) -> pages.Page:
+    """The published table, and the same for this log with bounds in brackets, at scaled sizes."""
+    bound, largest, cells = published.most_clicks(FIXED), lab.largest_size, by_size(lab)
+    reach = pages.against_bound(
         [(size, bound) for size in SIZES],
         what="output sizes of the table",
         why=f"at e^ε = 2 and δ = 0.5 no output of 1,980 users has more than m·b = {bound:,.1f} "
         "clicks",
     )
-
-
-def _scaling(lab: Laboratory) -> str:
-    """How published sizes become sizes of this log."""
-    largest = lab.largest_size
     sizes = ", ".join(f"{size:,} → {lab.scaled(size):,}" for size in SIZES)
-    return prose(
+    explained = pages.prose(
         "On this log",
         f"λ of this log is {largest.value:,.0f}, proven to be at most {largest.bound:,.0f}.",
         f"Each |O| is in the same proportion to it as the published one to 13,088: {sizes}.",
         "A pair can stay frequent only if its share of |O|, in whole clicks, fits the budget.",
         "Where |O| < 1/s every released pair is frequent in the output, for one click is enough.",
     )
-
-
-def _published_grid(caption: str, values: tuple[tuple[float, ...], ...]) -> str:
-    numbers = (f"{value:.4f}" for value in itertools.chain.from_iterable(values))
-    cells = dict(zip(itertools.product(SUPPORTS, SIZES), numbers, strict=True))
-    return grid(caption, "s \\ |O|", cells, [f"{size:,}" for size in SIZES])
-
-
-def _our_grid(
-    caption: str, cells: BySize, measure: Callable[[Cell], tuple[float | None, float | None]]
-) -> str:
-    """The same table for this log, with the bound in brackets."""
+    numbers = dict(zip(cells, itertools.chain.from_iterable(values), strict=True))
+    theirs = pages.grid(
+        f"Published {what} at e^ε = 2, δ = 0.5.",
+        "s \\ |O|",
+        {key: pages.share(value) for key, value in numbers.items()},
+        [f"{size:,}" for size in SIZES],
+    )
     words = {
-        key: "–" if cell.plan is None else "{} ({})".format(*map(share, measure(cell)))
-        for key, cell in cells.items()
+        key: "–" if cells[key].plan is None else "{} ({})".format(*map(pages.share, pair))
+        for key, pair in ours.items()
     }
     columns = [f"{cells[SUPPORTS[0], size].output_size:,}" for size in SIZES]
-    return grid(caption, "s \\ |O| here", words, columns)
+    blocks = [theirs, explained, pages.grid(caption, "s \\ |O| here", words, columns)]
+    return pages.Page([reach, *verdicts], blocks)
 
 
 # --- Figure 3 ---
 
 
-def figure_3(lab: Laboratory) -> Page:
+def figure_3(lab: Laboratory) -> pages.Page:
     """(a) and (b) over the grid of budgets, (c) over supports and sizes."""
     budgets, sizes = by_budget(lab), by_size(lab)
     size, part = lab.scaled(published.FIGURE_3_SIZE), published.FIGURE_3_SIZE / published.LARGEST
-    drawn = against_bound(
+    drawn = pages.against_bound(
         [(published.FIGURE_3_SIZE, published.most_clicks(key)) for key in BUDGETS],
         what="points of Figures 3(a) and 3(b), drawn at |O| = 3,000,",
         why="no output of 1,980 users is larger than m·b",
     )
-    explained = prose(
+    explained = pages.prose(
         "(a) and (b) over budgets",
         "The figure is printed without numbers.",
         f"The published |O| = 3,000 is {part:.0%} of the published λ at e^ε = 2 and δ = 0.5; the "
         f"same share of this log's λ is {size:,} clicks.",
         "A dash stands where not even that many clicks can be released.",
     )
-    return Page(
-        verdicts=[drawn, _published_averages(), _trend(budgets), _averages(sizes)],
-        blocks=[
+    return pages.Page(
+        [drawn, _published_averages(), _trend(budgets), _averages(sizes)],
+        [
             explained,
             *_over_budgets(
                 budgets, lambda cell: cell.recall, "recall", "Recall at s = 1/500.", "figure-3a"
@@ -272,10 +245,10 @@ def figure_3(lab: Laboratory) -> Page:
                 "figure-3b",
             ),
             "## (c) over supports and sizes",
-            grid(
+            pages.grid(
                 "Average support distance of frequent pairs at e^ε = 2, δ = 0.5.",
                 "s \\ published |O|",
-                {key: share(_average(cell), digits=6) for key, cell in sizes.items()},
+                {key: pages.share(_average(cell), digits=6) for key, cell in sizes.items()},
             ),
             line_chart(
                 [
@@ -304,22 +277,22 @@ def _line(name: str, points: Iterable[tuple[float, float | None]]) -> Line:
     return Line(name=name, points=[(at, value) for at, value in points if value is not None])
 
 
-def _published_averages() -> Verdict:
+def _published_averages() -> pages.Verdict:
     first, last = published.TABLE_6[0], published.TABLE_6[-1]
     risen = [f"{n:,}" for n, a, b in zip(SIZES, first, last, strict=True) if b >= a]
-    return Verdict(
-        Kind.CONTRADICTORY,
+    return pages.Verdict(
+        pages.Kind.CONTRADICTORY,
         "The text says that the average distance decreases as s increases, but from s = 1/1000 to "
         "s = 1/100 there are no more frequent pairs while the sums of Table 6 rise at |O| = "
         f"{', '.join(risen)}, so the averages rise there.",
     )
 
 
-def _trend(cells: ByBudget) -> Verdict:
+def _trend(cells: ByBudget) -> pages.Verdict:
     rising = sorted(cells, key=lambda key: BUDGETS[key].allowance)
     known = _known([cells[key] for key in rising], lambda cell: cell.value)
     ends = f"from {known[0]:.4f} to {known[-1]:.4f}" if known else "nowhere to be seen"
-    return observed(
+    return pages.observed(
         holds=bool(known) and all(a >= b for a, b in itertools.pairwise(known)),
         what="The sum of support distances falls as b grows and stays where b does",
         seen=f"on this log it runs {ends} over the {len(known)} of {len(cells)} budgets that "
@@ -327,11 +300,11 @@ def _trend(cells: ByBudget) -> Verdict:
     )
 
 
-def _averages(cells: BySize) -> Verdict:
+def _averages(cells: BySize) -> pages.Verdict:
     known = _known([cells[s, SIZES[0]] for s in SUPPORTS], _average)
     falling = all(a >= b for a, b in itertools.pairwise(known))
     ends = f"from {known[0]:.5f} to {known[-1]:.5f}" if known else "nowhere to be seen"
-    return observed(
+    return pages.observed(
         holds=falling and len(known) > 1 and known[0] > known[-1],
         what="The average support distance decreases as s increases",
         seen=f"on this log it runs {ends} as s goes from 1/1000 to 1/100, at the smallest |O|",
@@ -340,7 +313,7 @@ def _averages(cells: BySize) -> Verdict:
 
 def _over_budgets(
     cells: ByBudget, measure: Measure, label: str, caption: str, name: str
-) -> list[Block]:
+) -> list[pages.Block]:
     values = {key: measure(cell) for key, cell in cells.items()}
     lines = [
         _line(f"δ = {d}", [(BUDGETS[e, d].epsilon_value, values[e, d]) for e in EXP_EPSILONS])
@@ -355,7 +328,8 @@ def _over_budgets(
         x_title="ε",
         y_title=label,
     )
-    return [grid(caption, CORNER, {key: share(value) for key, value in values.items()}), chart]
+    words = {key: pages.share(value) for key, value in values.items()}
+    return [pages.grid(caption, CORNER, words), chart]
 
 
 # --- Figure 6 ---
@@ -375,17 +349,17 @@ class Moved(DiffRatios):
         return sum(self.below[:_BINS])
 
 
-def figure_6(lab: Laboratory) -> Page:
+def figure_6(lab: Laboratory) -> pages.Page:
     """Bars for both output sizes, averaged over ten outputs."""
     moved = {size: _moved(lab, size) for size in published.FIGURE_6}
-    bound = against_bound(
+    bound = pages.against_bound(
         [(near, float(FIXED[1])) for near in published.FIGURE_6.values()],
         what="published shares of triplets with a ratio below 40 %",
         why="a triplet that is not shown has a ratio of 100 %, and each is shown with a "
         "probability of at most δ = 0.5",
     )
     here = [
-        observed(
+        pages.observed(
             holds=bool(m.triplets) and m.near >= published.FIGURE_6[size] * m.triplets,
             what=f"At |O| = {size:,} the ratio of about {published.FIGURE_6[size]:.0%} of triplets "
             "is below 40 %",
@@ -393,7 +367,7 @@ def figure_6(lab: Laboratory) -> Page:
         )
         for size, m in moved.items()
     ]
-    explained = prose(
+    explained = pages.prose(
         "On this log",
         "Ten outputs are drawn for the F-UMP solutions of Table 6 at s = 1/500.",
         "A triplet that is not shown has a ratio of exactly 100 %.",
@@ -401,13 +375,13 @@ def figure_6(lab: Laboratory) -> Page:
         "|D| / (1.4·|O|) times, because one click is the least that can be shown.",
     )
     sizes = ["published |O|", "|O| here"]
-    rows = table(
+    rows = pages.table(
         [*sizes, "triplets", "shown", "below 40 %", "at most, by size", "at most, by δ"],
         [_row(size, m) for size, m in moved.items()],
         caption="Triplets of frequent pairs by their ratio, on average.",
     )
     charts = [_chart(size, m) for size, m in moved.items() if m.triplets]
-    return Page(verdicts=[bound, *here], blocks=[explained, rows, *charts])
+    return pages.Page([bound, *here], [explained, rows, *charts])
 
 
 def _moved(lab: Laboratory, size: int) -> Moved:

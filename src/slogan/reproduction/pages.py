@@ -47,7 +47,7 @@ Block = str | Chart
 """Markdown, or a picture that goes beside the page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Page:
     """Results on one table or figure of the paper."""
 
@@ -63,12 +63,13 @@ class Page:
 def markdown(page: Page, *, title: str, banner: str) -> str:
     """The page as a file."""
     verdicts = [f"- **{verdict.kind}**: {_escaped(verdict.why)}" for verdict in page.verdicts]
-    blocks = [block if isinstance(block, str) else _picture(block) for block in page.blocks]
+    blocks = [
+        f"![{_escaped(f'{block.title}: {block.summary}')}]({block.name}.svg)"
+        if isinstance(block, Chart)
+        else block
+        for block in page.blocks
+    ]
     return "\n\n".join([f"# {title}", banner, "## Verdict", "\n".join(verdicts), *blocks]) + "\n"
-
-
-def _picture(chart: Chart) -> str:
-    return f"![{_escaped(f'{chart.title}: {chart.summary}')}]({chart.name}.svg)"
 
 
 def prose(heading: str, *sentences: str) -> str:
@@ -83,13 +84,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, caption: st
     return (f"{_escaped(caption)}\n\n" if caption else "") + "\n".join(lines)
 
 
-def grid(
-    caption: str,
-    corner: str,
-    cells: Mapping[tuple[str, str], str] | Mapping[tuple[str, int], str],
-    columns: Iterable[str] | None = None,
-) -> str:
-    """A table of cells by row and column; the headings of columns are their keys if not given."""
+Cells = Mapping[tuple[str, str], str] | Mapping[tuple[str, int], str]
+"""By row and column."""
+
+
+def grid(caption: str, corner: str, cells: Cells, columns: Iterable[str] | None = None) -> str:
+    """A table of cells; the headings of columns are their keys if not given."""
     rows = {row: [row] for row, _ in cells}
     for (row, _), words in cells.items():
         rows[row].append(words)
@@ -119,14 +119,11 @@ def against_bound(cells: Iterable[tuple[float, float]], *, what: str, why: str) 
     if not over:
         within = f"all {len(pairs)} are within the bound"
         return Verdict(Kind.POSSIBLE, f"No proof here excludes the {what}: {within}.")
-    factors = " to ".join(dict.fromkeys([_factor(min(over)), _factor(max(over))]))
+    ends = (f"{n:,.0f}" if n >= 100 else f"{n:.1f}" for n in (min(over), max(over)))
+    factors = " to ".join(dict.fromkeys(ends))
     many = f"{len(over)} of {len(pairs)} {what} exceed" if len(pairs) > 1 else f"The {what} exceeds"
     reason = f"{many} the bound, by a factor of {factors}, because {why}."
     return Verdict(Kind.UNREACHABLE, reason)
-
-
-def _factor(factor: float) -> str:
-    return f"{factor:,.0f}" if factor >= 100 else f"{factor:.1f}"
 
 
 def observed(*, holds: bool, what: str, seen: str) -> Verdict:

@@ -24,18 +24,8 @@ from slogan.planning.solvers._highs import model
 from slogan.planning.solvers.packing import warm_up
 from slogan.report.charts import Bars, bar_chart
 from slogan.report.svg import Chart
-from slogan.reproduction import peers, published
+from slogan.reproduction import pages, peers, published
 from slogan.reproduction.laboratory import Experiment, Laboratory, Record
-from slogan.reproduction.pages import (
-    Kind,
-    Page,
-    Verdict,
-    against_bound,
-    grid,
-    observed,
-    prose,
-    table,
-)
 from slogan.reproduction.peers import ANSWERS, Problem, Proposal
 from slogan.reproduction.published import BUDGETS, FIGURE_5, FIXED, Key, most_clicks
 from slogan.storage.folders import scratch_folder
@@ -151,16 +141,8 @@ class Answer:
     """Whether the solver calls it optimal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Absent:
-    """A solver without an answer."""
-
-    missing: str
-    """What to do to get one."""
-
-
-Row = Mapping[str, Answer | Absent]
-"""By solver."""
+Row = Mapping[str, Answer | str]
+"""By solver; words where there is no answer: what to do to get one."""
 Rows = Mapping[Key, Row]
 
 
@@ -176,27 +158,30 @@ def answers(lab: Laboratory) -> Rows:
         for n, (allowance, key) in enumerate(sorted(problems.items())):
             note(n, len(problems))
             program = Diversity().program(lab.constraints(key))
-            rows[str(allowance)] = {name: asdict(_solved(name, program, lab)) for name in NAMES}
+            tried = {name: _solved(name, program, lab) for name in NAMES}
+            rows[str(allowance)] = {
+                name: {"missing": answer} if isinstance(answer, str) else asdict(answer)
+                for name, answer in tried.items()
+            }
         return rows
 
     missing = {peer.name: peer.missing for peer in PEERS}
     parameters: Record = {"seconds": lab.seconds.solver, "missing": missing}
     rows = lab.store.remember("solvers", parameters, compute)
     return {
-        key: {name: _read(record) for name, record in rows[str(allowance)].items()}
+        key: {
+            name: record["missing"] if "missing" in record else Answer(**record)
+            for name, record in rows[str(allowance)].items()
+        }
         for key, allowance in allowances.items()
     }
-
-
-def _read(record: Record) -> Answer | Absent:
-    return Absent(**record) if "missing" in record else Answer(**record)
 
 
 def _answered(row: Row) -> dict[str, Answer]:
     return {name: answer for name, answer in row.items() if isinstance(answer, Answer)}
 
 
-def _solved(name: str, program: Program, lab: Laboratory) -> Answer | Absent:
+def _solved(name: str, program: Program, lab: Laboratory) -> Answer | str:
     if name in OWN:
         begin = time.perf_counter()
         solution = solvers.load(name)(program, lab.effort(lab.seconds.solver))
@@ -204,13 +189,13 @@ def _solved(name: str, program: Program, lab: Laboratory) -> Answer | Absent:
         return _judged(program, solution.x, seconds, solution.status is Status.OPTIMAL)
     peer = next(peer for peer in PEERS if peer.name == name)
     if peer.missing is not None:
-        return Absent(missing=peer.missing)
+        return peer.missing
     if not program.upper.any():  # a problem without columns, which not every peer can read
         return _judged(program, np.zeros(program.pairs), 0.0, proven=True)
     try:
         answer = ask(peer, program, lab.seconds.solver)
     except SolverError as failure:
-        return Absent(missing=failure.problem)
+        return failure.problem
     return _judged(program, answer.x, answer.seconds, answer.proven)
 
 
@@ -223,21 +208,27 @@ def _judged(program: Program, x: Floats, seconds: float, proven: bool) -> Answer
 # --- Table 7 ---
 
 
-def table_7(lab: Laboratory) -> Page:
+def table_7(lab: Laboratory) -> pages.Page:
     """The published solvers, and those of today on this log."""
     rows, pairs = answers(lab), max(1, lab.hist.pairs)
-    bound = against_bound(
+    bound = pages.against_bound(
         [(n / 100 * published.PAIRS, most_clicks(key)) for _, key, n in published.table_7()],
         what="cells of Table 7",
         why="each retained pair is at least one released click, and there are at most m·b of them",
     )
     wide, wider = published.TABLE_7A["SPE (heuristic)"][-2:]
-    same_b = Verdict(
-        Kind.CONTRADICTORY,
+    same_b = pages.Verdict(
+        pages.Kind.CONTRADICTORY,
         f"At e^ε = 2 Algorithm 2 retains {wide} % for δ = 0.5 and {wider} % for δ = 0.8, although "
         "b = log 2 in both and the algorithm draws nothing at random.",
     )
-    explained = prose(
+    absent = {
+        f"{NAMES[name]} is missing: {answer}."
+        for row in rows.values()
+        for name, answer in row.items()
+        if isinstance(answer, str)
+    }
+    explained = pages.prose(
         "On this log",
         "The solvers of 2012 are replaced by Algorithm 2 itself, HiGHS, SCIP, CP-SAT, a "
         "feasibility pump with an objective cut, and slogan's own.",
@@ -245,11 +236,11 @@ def table_7(lab: Laboratory) -> Page:
         "own, and every answer has passed the gate.",
         f"Cells are pairs and percent of {lab.hist.pairs:,}; a star marks an answer that the "
         "solver calls optimal.",
-        *_absent(rows),
+        *sorted(absent),
     )
 
-    def words(answer: Answer | Absent) -> str:
-        if isinstance(answer, Absent):
+    def words(answer: Answer | str) -> str:
+        if isinstance(answer, str):
             return "–"
         return f"{answer.pairs:,}{'*' if answer.proven else ''} ({answer.pairs / pairs:.2%})"
 
@@ -260,17 +251,17 @@ def table_7(lab: Laboratory) -> Page:
             for solver, row in percents.items()
             for column, percent in zip(keys, row, strict=True)
         }
-        theirs.append(grid(f"Published, {part}.", f"solver \\ {axis}", cells))
+        theirs.append(pages.grid(f"Published, {part}.", f"solver \\ {axis}", cells))
         cells = {
             (title, column): words(rows[key][name])
             for name, title in NAMES.items()
             for column, key in keys.items()
         }
-        ours.append(grid(f"This log, {part}.", f"solver \\ {axis}", cells))
-    return Page(verdicts=[bound, same_b, _heuristic(rows)], blocks=[*theirs, explained, *ours])
+        ours.append(pages.grid(f"This log, {part}.", f"solver \\ {axis}", cells))
+    return pages.Page([bound, same_b, _heuristic(rows)], [*theirs, explained, *ours])
 
 
-def _heuristic(rows: Rows) -> Verdict:
+def _heuristic(rows: Rows) -> pages.Verdict:
     cells = [
         {name: answer.pairs for name, answer in _answered(row).items()}
         for key, row in rows.items()
@@ -278,7 +269,7 @@ def _heuristic(rows: Rows) -> Verdict:
     ]
     behind = [row for row in cells if row["spe"] < max(row.values())]
     worst = min((row["spe"] / max(row.values()) for row in behind), default=1.0)
-    return observed(
+    return pages.observed(
         holds=2 * len(behind) < len(cells),
         what="Algorithm 2 performs better than other solvers in most cases",
         seen=f"on this log another solver retains more in {len(behind)} of {len(cells)} cells, and "
@@ -286,39 +277,29 @@ def _heuristic(rows: Rows) -> Verdict:
     )
 
 
-def _absent(rows: Rows) -> list[str]:
-    reasons = {
-        f"{NAMES[name]} is missing: {answer.missing}."
-        for row in rows.values()
-        for name, answer in row.items()
-        if isinstance(answer, Absent)
-    }
-    return sorted(reasons)
-
-
 # --- Figure 5 ---
 
 
-def figure_5(lab: Laboratory) -> Page:
+def figure_5(lab: Laboratory) -> pages.Page:
     """Seconds at the paper's budget, and at one where there is something to solve."""
     rows = answers(lab)
     typical, hard = rows[FIGURE_5], rows[FIXED]
     fitting = int((lab.constraints(FIGURE_5).upper > 0).sum())
-    trivial = Verdict(
-        Kind.UNREACHABLE,
+    trivial = pages.Verdict(
+        pages.Kind.UNREACHABLE,
         f"Under the budget of the figure at most m·b = {most_clicks(FIGURE_5):.2f} clicks can be "
         "released, so no pair or a single one, and that only if a thousand users share it: there "
         "is no typical D-UMP to be timed.",
     )
     seconds = {name: answer.seconds for name, answer in _answered(hard).items()}
     others = min(spent for name, spent in seconds.items() if name != "spe")
-    fastest = observed(
+    fastest = pages.observed(
         holds=seconds["spe"] <= others,
         what="Algorithm 2 is faster than the other solvers",
         seen=f"on this log {seconds['spe']:.3f} s beside {others:.3f} s of the next, for an answer "
         "that others surpass",
     )
-    explained = prose(
+    explained = pages.prose(
         "On this log",
         "The figure is printed without numbers.",
         f"At e^ε = 1.7 and δ = 10⁻³ {fitting:,} pairs fit the budget at all.",
@@ -326,17 +307,17 @@ def figure_5(lab: Laboratory) -> Page:
         f"{lab.seconds.solver:g} seconds.",
         "Seconds are those of the solver alone; answers of Algorithm 2 carry no proof.",
     )
-    times = table(
+    times = pages.table(
         ["solver", "e^ε = 1.7, δ = 10⁻³", "e^ε = 2, δ = 0.5", "pairs", "done"],
         [[NAMES[name], *_times(typical[name], hard[name])] for name in NAMES],
         caption="Seconds, pairs retained, and whether the solver says it is done.",
     )
-    return Page(verdicts=[trivial, fastest], blocks=[explained, times, _chart(seconds)])
+    return pages.Page([trivial, fastest], [explained, times, _chart(seconds)])
 
 
-def _times(typical: Answer | Absent, hard: Answer | Absent) -> list[str]:
-    if isinstance(hard, Absent):
-        return ["–", "–", hard.missing, "–"]
+def _times(typical: Answer | str, hard: Answer | str) -> list[str]:
+    if isinstance(hard, str):
+        return ["–", "–", hard, "–"]
     first = f"{typical.seconds:.3f}" if isinstance(typical, Answer) else "–"
     return [first, f"{hard.seconds:.3f}", f"{hard.pairs:,}", "yes" if hard.proven else "no"]
 

@@ -12,7 +12,7 @@ from tests.unit.auditor.attacked import CONDITIONAL, END_TO_END, MODES, attacked
 
 import slogan
 from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, shown_at_least, told_apart
-from slogan.auditor.on_private import planted
+from slogan.auditor.private import planted
 from slogan.histogram import PairHistogram
 from slogan.planning.planner import Planner
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.auditor.attacked import END_TO_END, attacked, caught
 
 import slogan
-from slogan.auditor import on_private, on_sampling
+from slogan.auditor import private, sampling
 from slogan.dp import accounting, private_rows, selection, statistics, sums
 from slogan.dp.private_rows import FULL, weighted_clicks
 from slogan.dp.selection import pooled, weighted_gaussian
@@ -79,13 +79,13 @@ def test_unique_pairs_that_are_kept_are_caught(tmp_path, mode):
 
 
 def test_a_user_who_is_always_shown_is_caught(log):
-    real = on_sampling.sample_users
+    real = sampling.sample_users
 
     def with_one_more(hist, plan, rng):
         drawn = real(hist, plan, rng)
         return replace(drawn, user=np.append(drawn.user, hist.users - 1))
 
-    with patch.object(on_sampling, "sample_users", with_one_more):
+    with patch.object(sampling, "sample_users", with_one_more):
         assert "who is shown" in caught(attacked(log, "exact"))
 
 
@@ -156,7 +156,7 @@ def test_rows_drawn_without_a_cap_are_caught(log):
         assert "drawn rows" in caught(attacked(log, "private"))
 
 
-@pytest.mark.parametrize("where", [sanitize_private, on_private])
+@pytest.mark.parametrize("where", [sanitize_private, private])
 def test_a_cap_three_times_as_high_is_caught(log, where):
     real = where.capped_sample
 

@@ -25,7 +25,7 @@ from slogan.budget import exact
 from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping
 from slogan.dp.mechanisms import Gaussian
-from slogan.dp.private_rows import FULL, capped_sample
+from slogan.dp.private_rows import FULL, Division, capped_sample
 from slogan.dp.sums import (
     clipped_counts,
     coverage_sums,
@@ -148,13 +148,9 @@ def planted(hist: PairHistogram, *, trials: int, weight: float) -> Planted:
 
 
 def on_selection(planted: Planted, chosen: Ints, alone: Claim, joining: Claim) -> list[Attack]:
-    """Whether it gives a canary away that its pairs may be released.
+    """Whether it gives a canary away that its pairs may be released, by the pairs that may be.
 
-    Args:
-        planted: The log with its canaries.
-        chosen: The pairs that may be released.
-        alone: Claimed of pairs that a canary alone holds: its δ is how often they are selected.
-        joining: Claimed of pairs that one user more holds, at a δ that can be seen.
+    Of pairs that a canary alone holds less is claimed than of those that one user more holds.
     """
     flags = planted.flags(chosen)
     attacks = [
@@ -202,11 +198,8 @@ def on_drawn_rows(planted: Planted, chosen: Ints, shown: Ints, claim: Claim) -> 
     return [Attack.by_hits("drawn rows", whose, hits, len(held), claim)] if len(held) else []
 
 
-def on_capped_sampling(cap: Fraction, claim: Claim, trials: int, rng: Randomness) -> Attack:
-    """Whether a row of a user, one of so many trials, is drawn oftener than 1 − e^−cap allows.
-
-    The clicks of each would take up far more than the cap of the run.
-    """
+def on_capped_sampling(division: Division, claim: Claim, trials: int, rng: Randomness) -> Attack:
+    """Whether rows of users whose clicks take up far more than the cap are drawn too often."""
     hist = PairHistogram(
         user=np.arange(trials),
         pair=np.zeros(trials, dtype=np.int64),
@@ -215,6 +208,7 @@ def on_capped_sampling(cap: Fraction, claim: Claim, trials: int, rng: Randomness
         pairs=1,
         query=np.zeros(1, dtype=np.int64),
     )
+    cap = exact(division.sampling.cap)
     drawn = capped_sample(hist, np.array([0]), np.array([FULL]), cap=cap, rng=rng)
     return Attack.by_hits("drawn rows", "1,000 clicks on a pair", drawn.users, trials, claim)
 
@@ -269,20 +263,12 @@ def on_sums(
     account: Account,
     parts: Mapping[str, Fraction],
     grouping: Grouping | None,
-    *,
     trials: int,
     rng: Randomness,
 ) -> list[Attack]:
     """Whether noisy sums tell that a user joined who clicks some released pairs all the time.
 
-    Args:
-        hist: The log.
-        pairs: The released pairs.
-        account: Each stage as it was run.
-        parts: The μ² that it may spend.
-        grouping: Of the pairs, if their association is a stage.
-        trials: Replays on each side.
-        rng: Where the noise comes from.
+    The account has each stage as it was run, and the parts are the μ² that each may spend.
     """
     held = pairs[:_HELD]
     canary = np.full(len(held), hist.users), held, np.full(len(held), _ALL_CLICKS)
