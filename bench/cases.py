@@ -54,7 +54,7 @@ def _histogram(seed: int) -> PairHistogram:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log.parquet")
         slogan.generate(log, users=USERS, seed=seed)
-        host = engines.start("duckdb")
+        host = engines.resolve("duckdb").start()
         try:
             return host.count(slogan.read(log)).hist
         finally:

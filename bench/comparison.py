@@ -151,7 +151,7 @@ def _compare(
 ) -> None:
     file = folder / "clicks.parquet"
     slogan.generate(file, users=users, seed=0)
-    host = engines.start("duckdb")
+    host = engines.resolve("duckdb").start()
     try:
         hist = host.count(slogan.read(file), unique_pairs=True).hist
         log = Log(file=file, host=host, reference=Reference.of(hist), folder=folder / "release")

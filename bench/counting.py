@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from slogan import engines
-from slogan.engines.settings import EngineSettings
+from slogan.engines import EngineSettings
 from slogan.engines.spark import Spark
 
 CORES = 2

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> None:
 
 def _problem(log: Path) -> Relaxation:
     """Rows, order of clicks and the cliques of single users: what the bound begins with."""
-    engine = engines.start("duckdb")
+    engine = engines.resolve("duckdb").start()
     try:
         hist = engine.count(slogan.read(log)).hist
     finally:

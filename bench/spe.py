@@ -35,7 +35,7 @@ def main(argv: list[str]) -> None:
 
 
 def _histogram(users: int) -> PairHistogram:
-    engine = engines.start("duckdb")
+    engine = engines.resolve("duckdb").start()
     try:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "log.parquet")

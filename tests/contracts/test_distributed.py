@@ -8,7 +8,7 @@ import pytest
 
 import slogan
 from slogan import engines, errors
-from slogan.engines.distributed import Question
+from slogan.engines.engine import Question
 from slogan.engines.spark.distributed import checkpoints
 from slogan.engines.spark.distributed.checkpoints import Checkpoints
 from slogan.generation.generate import generate
@@ -33,7 +33,7 @@ class Killed(BaseException):
 
 
 def counted(log):
-    host = engines.start("duckdb", read(log))
+    host = engines.resolve("duckdb", read(log)).start()
     try:
         return host.count(read(log))
     finally:
@@ -68,7 +68,7 @@ def small(tmp_path_factory):
 @pytest.fixture(scope="module")
 def host(spark, small):
     """Spark, which has counted the small log and kept what it counted."""
-    host = engines.start(spark, read(small))
+    host = engines.resolve(spark, read(small)).start()
     told = host.count_in_place(read(small), forced=True)
     assert told.hist.pairs == 0
     assert told.shared.clicks == counted(small).hist.clicks

@@ -70,7 +70,7 @@ def save(folder, name, rows):
 
 
 def counted(engine, log, **options):
-    host = engines.start(engine, log)
+    host = engines.resolve(engine, log).start()
     try:
         found = host.count(log, **options)
         assert found.hist  # which may come only as long as the engine is open
@@ -154,7 +154,7 @@ def test_a_bad_row_stops_counting_without_being_quoted(spark, tmp_path, row, rea
 def test_what_comes_to_the_driver_is_announced_and_must_fit(spark, tmp_path):
     log, said = read(save(tmp_path, "log.tsv", ROWS)), []
     little = replace(spark, memory_limit="1KB")
-    host = engines.start(little, log, lambda *words: said.append(words))
+    host = engines.resolve(little, log).start(lambda *words: said.append(words))
 
     with pytest.raises(errors.SloganError, match="does not fit"):
         host.count(log)

@@ -108,7 +108,7 @@ def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
         return
     reasons = Counter(v for v in told if isinstance(v, str))
     good = [v for v in told if isinstance(v, tuple)]
-    engine = engines.start("duckdb")
+    engine = engines.resolve("duckdb").start()
     try:
         counted = engine.count(read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True)
     finally:

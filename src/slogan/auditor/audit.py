@@ -18,8 +18,8 @@ from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping, Kinds, Urls
 from slogan.dp.private_rows import Division, divide
 from slogan.dp.statistics import Spending, spread, weight_needed
+from slogan.engines import EngineChoice, EngineSettings
 from slogan.engines.engine import Counted
-from slogan.engines.settings import EngineChoice, EngineSettings
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source

@@ -14,7 +14,7 @@ from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.registry import module_names
 
 if TYPE_CHECKING:
-    from slogan.engines.settings import EngineSettings
+    from slogan.engines import EngineSettings
     from slogan.ledger.cap import Cap
     from slogan.ledger.ledger import Ledger
     from slogan.logs.searchlog import SearchLog

@@ -1,18 +1,28 @@
-"""Engine: two verbs, count and write, and what counting gives."""
+"""Engine: two verbs, count and write, and what counting gives.
+
+Packer: what an engine can do besides, for programs that do not fit this process.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from slogan.arrays import Ints
 from slogan.dp.sums import AnyHistogram, brought
 from slogan.engines.pseudonyms import IdKind
-from slogan.errors import AllPairsUniqueError, SingleUserError
-from slogan.histogram import LogSize, Output, PairHistogram
+from slogan.errors import AllPairsUniqueError, BadRowError, EmptyLogError, SingleUserError
+from slogan.histogram import LogSize, Output, PairHistogram, Remainder
+from slogan.logs.rows import MOST_CLICKS
 from slogan.logs.searchlog import SearchLog
+from slogan.planning.solvers import Effort
+
+T = TypeVar("T")
 
 Whose = Literal["same", "others"] | Path
 """Whose user-IDs a second log has: the first log's, other people's, or pseudonyms by a table."""
@@ -64,6 +74,15 @@ class Counted:
     def hist(self) -> PairHistogram:
         """The histogram in this process, brought here if need be while the engine is open."""
         return brought(self.rows)
+
+    def sizes(self, texts: Sequence[int], shared: Sequence[int]) -> tuple[LogSize, LogSize]:
+        """See `Engine.sizes`; given are the numbers of queries and urls, of all and of shared."""
+        hist, (queries, urls) = self.hist, shared
+        return LogSize(
+            clicks=self.clicks, users=self.users, queries=texts[0], urls=texts[1], pairs=self.pairs
+        ), LogSize(
+            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
+        )
 
 
 class Engine(Protocol):
@@ -129,3 +148,120 @@ class Engine(Protocol):
     def close(self) -> None:
         """Forget the log and remove what was spilled to disk."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A packing problem about a counted log: as many clicks as the limit of every user allows."""
+
+    limit: float
+    most: int | None
+    """The most clicks of one pair."""
+    one_of_query: bool
+    """Whether at most one click is released among the pairs of a query."""
+    forced: bool
+    """Whether to solve it in the engine even if it fits this process."""
+    folder: Path | None
+    """Where to keep checkpoints; if not given, nowhere that outlives the run."""
+
+
+Trace = tuple[tuple[int, float, float], ...]
+"""How it converged: after so many steps, the value of fractional counts and the proven bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """What an engine says to a packing problem."""
+
+    left: Remainder
+    """The clicks on the pairs that are left, of all their holders."""
+    x: Ints | None
+    """Proposed counts of these pairs; None if they are for this process to choose."""
+    bound: float | None
+    """Proven of the whole problem; None if what is left is the whole."""
+    trace: Trace = ()
+    too_dear: int
+    """Clicks on pairs that no solution can use."""
+    cheapest: float = 0.0
+    """If no pair is left, what one click of the cheapest would charge some user."""
+
+
+@runtime_checkable
+class Packer(Protocol):
+    """What an engine can do besides: solve, where it counted, what does not fit this process."""
+
+    def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
+        """Count a log without unique pairs; the clicks stay if they do not fit this process.
+
+        Args:
+            log: The log; an engine counts one.
+            forced: Whether they stay in any case.
+        """
+        ...
+
+    def pack(self, asked: Question, effort: Effort) -> Packed:
+        """Solve a packing problem about the counted log."""
+        ...
+
+
+# --- what engines share ---
+
+
+def require_counted(value: T | None) -> T:
+    """What an engine has once it has counted a log."""
+    if value is None:
+        raise RuntimeError("count a log first")
+    return value
+
+
+def require_clicks(clicks: int, rows_without_click: int) -> None:
+    """Refuse a log without clicks, and one whose clicks are too many for exact sums."""
+    if clicks == 0:
+        raise EmptyLogError(
+            f"the log holds no click ({rows_without_click} rows without one)",
+            hint="check that --url names the column of the clicked url",
+        )
+    if clicks > MOST_CLICKS:
+        raise BadRowError(
+            "the counts of the log sum to more than 2^53",
+            hint="count in a coarser unit, or split the log",
+            reason="count huge",
+        )
+
+
+def with_numbers_of(
+    first: PairHistogram, second: PairHistogram, *, user: Ints, pair: Ints, query: Ints
+) -> PairHistogram:
+    """The second histogram with the numbers of the first; what is new comes after.
+
+    Args:
+        first: The histogram whose numbers stay.
+        second: The histogram that gets other numbers.
+        user: For each user of the second the number in the first, or −1.
+        pair: For each pair of the second the number in the first, or −1.
+        query: For each pair of the second the number of its query in the first, or −1.
+    """
+    queries = int(first.query.max(initial=-1)) + 1
+    new = np.flatnonzero(query < 0)
+    query = query.copy()
+    query[new] = queries + np.unique(second.query[new], return_inverse=True)[1]
+    users = _after(user, first.users)
+    return PairHistogram.of_rows(
+        user=users[second.user],
+        pair=_after(pair, first.pairs)[second.pair],
+        count=second.count,
+        users=max(first.users, int(users.max(initial=-1)) + 1),
+        query=np.concatenate([first.query, query[pair < 0]]),
+    )
+
+
+def none_beside(first: PairHistogram) -> PairHistogram:
+    """A second log without any click."""
+    nobody = np.zeros(0, dtype=np.int64)
+    return replace(first, user=nobody, pair=nobody, count=nobody)
+
+
+def _after(numbers: Ints, taken: int) -> Ints:
+    """Where there is no number (−1), the next one that is not taken."""
+    new = numbers < 0
+    return np.where(new, taken + np.cumsum(new) - 1, numbers)

@@ -14,20 +14,13 @@ from slogan.errors import OptionError
 from slogan.randomness import Randomness, uniform_below
 
 _EXACT = 2**53 - 1
-_LARGEST = {
-    "TINYINT": 2**7 - 1,
-    "SMALLINT": 2**15 - 1,
-    "INTEGER": 2**31 - 1,
-    "BIGINT": _EXACT,
-    "HUGEINT": _EXACT,
-    "UTINYINT": 2**8 - 1,
-    "USMALLINT": 2**16 - 1,
-    "UINTEGER": 2**32 - 1,
-    "UBIGINT": _EXACT,
-    "UHUGEINT": _EXACT,
-    "FLOAT": 2**24,
-    "DOUBLE": _EXACT,
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
+INTEGERS = {
+    **{name: min(2 ** (bits - 1) - 1, _EXACT) for name, bits in _BITS.items()},
+    **{f"U{name}": min(2**bits - 1, _EXACT) for name, bits in _BITS.items()},
 }
+"""The types of integers, each with the largest ID that is drawn for it."""
+_LARGEST = {**INTEGERS, "FLOAT": 2**24, "DOUBLE": _EXACT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,7 +188,7 @@ def read(
         columns: All column names in order, for a text file that has no header.
         encoding: utf-8 or latin-1, of text files.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
-        peek: Who looks where this process cannot; see `slogan.engines.settings`.
+        peek: Who looks where this process cannot; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
     if on_bad_row not in ("error", "skip"):

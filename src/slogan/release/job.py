@@ -10,9 +10,9 @@ from typing import Literal
 from slogan import engines
 from slogan.budget import PrivacyBudget
 from slogan.dp.mechanisms import Cost
+from slogan.engines import EngineChoice
 from slogan.engines.engine import Engine
 from slogan.engines.pseudonyms import fresh_pseudonyms
-from slogan.engines.settings import EngineChoice
 from slogan.errors import OptionError, TooFewUsersError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge

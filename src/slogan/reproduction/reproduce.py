@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from slogan import engines, reproduction
+from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.engines.settings import EngineChoice
 from slogan.errors import OptionError
 from slogan.generation.generate import generate
 from slogan.histogram import LogSize

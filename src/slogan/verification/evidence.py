@@ -11,7 +11,7 @@ from typing import TypeAlias
 import duckdb
 from pydantic import ValidationError
 
-from slogan.engines.settings import EngineSettings
+from slogan.engines import EngineSettings
 from slogan.errors import BadRowError, BudgetError, InputError, LogFormatError, LogNotFoundError
 from slogan.logs.rows import NO_CLICK
 from slogan.logs.searchlog import SearchLog, Source

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from slogan import engines
 from slogan.budget import PrivacyBudget
-from slogan.engines.settings import EngineSettings
+from slogan.engines import EngineSettings
 from slogan.errors import LogNotFoundError
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import ReleaseKind

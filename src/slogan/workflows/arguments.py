@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from slogan.budget import Number, PrivacyBudget
-from slogan.engines.settings import EngineChoice
+from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
 from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts

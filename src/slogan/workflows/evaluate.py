@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from slogan import engines
 from slogan.budget import Number, exact
+from slogan.engines import EngineSettings
 from slogan.engines.engine import Counted, Whose
-from slogan.engines.settings import EngineSettings
 from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.files import require_modest

@@ -12,8 +12,8 @@ from slogan import engines
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
 from slogan.dp.grouping import Kinds
+from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.engines.settings import EngineChoice
 from slogan.errors import OptionError, ReleaseExistsError
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import LogSizes, html_table

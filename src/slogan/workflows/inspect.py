@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from slogan import engines
+from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.engines.settings import EngineChoice
 from slogan.histogram import LogSize
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import CURATOR_ONLY, html_table

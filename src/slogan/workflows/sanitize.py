@@ -7,7 +7,7 @@ from typing import Literal, Unpack, overload
 
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp.private_rows import divide
-from slogan.engines.settings import EngineChoice
+from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source

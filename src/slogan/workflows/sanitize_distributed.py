@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from slogan.budget import PrivacyBudget
-from slogan.engines.distributed import Packed, Packer, Question
-from slogan.engines.engine import Counted, Engine
+from slogan.engines.engine import Counted, Engine, Packed, Packer, Question
 from slogan.errors import EmptyPlanError, OptionError
 from slogan.logs.searchlog import SearchLog
 from slogan.modes import Counts, ExactCounts

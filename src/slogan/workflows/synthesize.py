@@ -16,9 +16,9 @@ from slogan.dp.grouping import Grouping, Kinds
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread, too_few
 from slogan.dp.synthesis import deal, fit_mixture, generator_of
+from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.engines.pseudonyms import fresh_pseudonyms
-from slogan.engines.settings import EngineChoice
 from slogan.histogram import Output
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source

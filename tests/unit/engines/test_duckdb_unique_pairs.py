@@ -13,7 +13,7 @@ rows = st.lists(
 
 
 def counted(file, **asked):
-    engine = engines.start("duckdb")
+    engine = engines.resolve("duckdb").start()
     try:
         return engine.count(read(file), **asked)
     finally:

@@ -35,7 +35,7 @@ def test_a_name_or_settings_select_an_engine():
     assert engines.resolve("duckdb") == slogan.DuckDB()
     assert engines.resolve(large) is large
     assert engines.resolve("spark") == slogan.Spark()
-    host = engines.start(large)
+    host = engines.resolve(large).start()
     host.close()
     assert isinstance(host, DuckDBEngine)
 

@@ -31,7 +31,7 @@ BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
 
 
 def count(source, **options):
-    engine = engines.start("duckdb")
+    engine = engines.resolve("duckdb").start()
     try:
         counted = engine.count(read(source, **options))
         texts = engine._sql.execute("SELECT query, url FROM pairs ORDER BY pair").fetchall()

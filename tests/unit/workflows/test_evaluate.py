@@ -192,7 +192,7 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path, log):
 
 
 def counted(log, other, users):
-    host = engines.start("duckdb")
+    host = engines.resolve("duckdb").start()
     try:
         first = host.count(read(log), unique_pairs=True).hist
         return first, host.count_beside(read(other), users)

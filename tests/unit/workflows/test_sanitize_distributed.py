@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import slogan
-from slogan.engines.distributed import Packed, Packer
 from slogan.engines.duckdb.engine import DuckDBEngine
-from slogan.engines.engine import Shared
+from slogan.engines.engine import Packed, Packer, Shared
 from slogan.generation.generate import generate
 from slogan.histogram import Remainder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slogan.engines.settings import EngineSettings
+from slogan.engines import EngineSettings
 
 
 @dataclass(frozen=True, kw_only=True)

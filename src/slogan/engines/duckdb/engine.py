@@ -12,35 +12,33 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.engines.duckdb import DuckDB
-from slogan.engines.duckdb.matching import renumbered, save_texts
 from slogan.engines.duckdb.rejects import raise_if_bad
 from slogan.engines.duckdb.writing import column_types, kind_of_shown, write_log
-from slogan.engines.engine import Counted, Whose
-from slogan.engines.numbering import none_beside
-from slogan.engines.pseudonyms import IdKind, kind_of_type
-from slogan.errors import BadRowError, EmptyLogError, LogFormatError, OptionError
-from slogan.histogram import LogSize, Output, PairHistogram
-from slogan.logs.rows import (
-    MOST_CLICKS,
-    NO_CLICK,
-    Fields,
-    fields_of,
-    literal,
-    parquet_sql,
-    rows_sql,
-    source_sql,
+from slogan.engines.engine import (
+    Counted,
+    Whose,
+    none_beside,
+    require_clicks,
+    require_counted,
+    with_numbers_of,
 )
+from slogan.engines.pseudonyms import INTEGERS, IdKind, kind_of_type
+from slogan.errors import EmptyLogError, LogFormatError, OptionError
+from slogan.histogram import LogSize, Output, PairHistogram
+from slogan.logs.files import unreadable
+from slogan.logs.rows import NO_CLICK, fields_of, literal, parquet_sql, rows_sql, source_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, no_room, reason
 from slogan.storage.folders import Held, cleaning, scratch
 
-_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_INTEGERS = {*_SIGNED, *(f"U{name}" for name in _SIGNED)}
-
 
 class DuckDBEngine:
-    """Counts one log and writes outputs for it."""
+    """Counts one log and writes outputs for it.
+
+    What the numbers of its histogram stand for is in the tables `pairs` (pair, query_number, query,
+    url) and `users` (user, name).
+    """
 
     arrived: tuple[str, ...] = ()
 
@@ -50,26 +48,22 @@ class DuckDBEngine:
         self._sql = connected(spill=self._folder)
         self._close = weakref.finalize(self, _dispose, self._sql, private)
         self._settings = settings
-        if settings.memory_limit is not None:
-            self._limit_memory(settings.memory_limit)
         self._log: SearchLog | None = None
         self._result: Counted | None = None
-        self._parts: dict[str, str] = {}
         self._types: dict[str, str] = {}
-
-    def _limit_memory(self, limit: str) -> None:
-        try:
-            limit_memory(self._sql, limit)
-        except OptionError:
-            self.close()
-            raise
+        if settings.memory_limit is not None:
+            try:
+                limit_memory(self._sql, settings.memory_limit)
+            except OptionError:
+                self.close()
+                raise
 
     @clearly()
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
-        source = self._open(log)
+        source, parts = self._sources(log)
         try:
             # Rows as they were read, without the texts of those that are not counted.
             self._sql.execute(f"""
@@ -78,7 +72,7 @@ class DuckDBEngine:
                        CASE WHEN reason IS NULL THEN query END AS query,
                        CASE WHEN reason IS NULL THEN url END AS url,
                        CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
-                FROM ({rows_sql(source, self._typed(fields_of(log), source))})""")
+                FROM ({self._rows(log, source)})""")
         except duckdb.OutOfMemoryException:
             raise no_room() from None
         except duckdb.Error as cause:
@@ -89,56 +83,14 @@ class DuckDBEngine:
                 f"the log cannot be read as {log.format}",
                 hint="check that the files are complete, with one kind of line end, and --format",
             ) from None
-        skipped = raise_if_bad(self._sql, log, self._parts)
+        skipped = raise_if_bad(self._sql, log, parts)
         self._types = column_types(self._sql, log, source)
-        self._result = self._counted(skipped, unique_pairs=unique_pairs)
-        return self._result
-
-    def _typed(self, fields: Fields, source: str) -> Fields:
-        """Let integer user-IDs be integers; as texts they are the same, and numbered the same."""
-        about = self._sql.execute(f"DESCRIBE SELECT {fields.user} FROM {source}").fetchall()
-        whole = about[0][1] in _INTEGERS
-        return replace(fields, user_type=about[0][1]) if whole else fields
-
-    def _open(self, log: SearchLog) -> str:
-        """SQL that reads the whole log; SQL for its parts is kept by their names."""
-        if log.table is not None:
-            whole = self._table_source(log.table)
-            self._parts = {"the table": whole}
-        else:
-            whole = source_sql(log, log.files, keep_rejects=True)
-            self._parts = {
-                str(file): source_sql(log, (file,), keep_rejects=False) for file in log.files
-            }
-        return whole
-
-    def _table_source(self, table: Any) -> str:
-        if hasattr(table, "sink_parquet") or hasattr(table, "write_parquet"):
-            # Polars and DuckDB tables pass through a private file: no pyarrow needed.
-            file = self._folder / "table.parquet"
-            write = getattr(table, "sink_parquet", None) or table.write_parquet
-            write(str(file))
-            return parquet_sql(file)
-        self._sql.register("source", table)
-        return "source"
-
-    def _counted(self, skipped: dict[str, int], *, unique_pairs: bool) -> Counted:
-        clicks, no_click = self._sql.execute(f"""
+        clicks, no_click = self._one(f"""
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
-            FROM rows""").fetchall()[0]
-        if clicks == 0:
-            raise EmptyLogError(
-                f"the log holds no click ({no_click} rows without one)",
-                hint="check that --url names the column of the clicked url",
-            )
-        if clicks > MOST_CLICKS:
-            raise BadRowError(
-                f"the counts of the log sum to {clicks}, more than 2^53",
-                hint="count in a coarser unit, or split the log",
-                reason="count huge",
-            )
+            FROM rows""")
+        require_clicks(clicks, no_click)
         users, pairs = self._number_texts(unique_pairs=unique_pairs)
-        return Counted(
+        self._result = Counted(
             rows=self._histogram(),
             clicks=int(clicks),
             users=users,
@@ -146,24 +98,48 @@ class DuckDBEngine:
             rows_without_click=no_click,
             bad_rows=skipped,
         )
+        return self._result
+
+    def _sources(self, log: SearchLog) -> tuple[str, dict[str, str]]:
+        """SQL that reads the whole log, and SQL for its parts by their names."""
+        if log.table is None:
+            parts = {str(f): source_sql(log, (f,), keep_rejects=False) for f in log.files}
+            return source_sql(log, log.files, keep_rejects=True), parts
+        whole = "source"
+        table: Any = log.table
+        if hasattr(table, "sink_parquet") or hasattr(table, "write_parquet"):
+            # Polars and DuckDB tables pass through a private file: no pyarrow needed.
+            file = self._folder / "table.parquet"
+            write = getattr(table, "sink_parquet", None) or table.write_parquet
+            write(str(file))
+            whole = parquet_sql(file)
+        else:
+            self._sql.register(whole, table)
+        return whole, {"the table": whole}
+
+    def _rows(self, log: SearchLog, source: str) -> str:
+        """SQL of the rows. Integer user-IDs stay integers: as texts they are numbered the same."""
+        fields = fields_of(log)
+        kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
+        return rows_sql(source, replace(fields, user_type=kind) if kind in INTEGERS else fields)
 
     def _number_texts(self, *, unique_pairs: bool) -> tuple[int, int]:
         """Number users, pairs and their queries by text, so that row order is moot.
 
         Returns how many users and how many pairs the log has.
         """
-        users = self._sql.execute("""
+        (users,) = self._one("""
             CREATE TABLE people AS
             SELECT row_number() OVER (ORDER BY name::VARCHAR) - 1 AS person, name
-            FROM (SELECT DISTINCT name FROM rows WHERE reason IS NULL)""").fetchall()[0][0]
+            FROM (SELECT DISTINCT name FROM rows WHERE reason IS NULL)""")
         # A pair is shared if its first and last user differ. Of pairs that are not kept, only the
         # number counts.
         kept = "TRUE" if unique_pairs else "min(name) <> max(name)"
-        pairs = self._sql.execute(f"""
+        (pairs,) = self._one(f"""
             CREATE TABLE held AS
             SELECT CASE WHEN kept THEN query END AS query, CASE WHEN kept THEN url END AS url
             FROM (SELECT query, url, {kept} AS kept FROM rows
-                  WHERE reason IS NULL GROUP BY query, url)""").fetchall()[0][0]
+                  WHERE reason IS NULL GROUP BY query, url)""")
         self._sql.execute("""
             CREATE TABLE pairs AS
             SELECT row_number() OVER (ORDER BY query, url) - 1 AS pair,
@@ -174,89 +150,86 @@ class DuckDBEngine:
 
     def _histogram(self) -> PairHistogram:
         """Count the clicks on the numbered pairs; only their users keep a number and a name."""
-        rows = self._sql.execute("""
+        person, pair, clicks = self._ints("""
             SELECT person, pair, clicks
-            FROM rows JOIN pairs USING (query, url) JOIN people USING (name)""").fetchnumpy()
-        query = self._sql.execute("SELECT query_number FROM pairs ORDER BY pair").fetchnumpy()
-        person = _ints(rows["person"])
+            FROM rows JOIN pairs USING (query, url) JOIN people USING (name)""")
+        (query,) = self._ints("SELECT query_number FROM pairs ORDER BY pair")
         seen = np.bincount(person) > 0
-        kept = np.flatnonzero(seen)
-        self._sql.register("kept", {"person": kept, "user": np.arange(len(kept))})
+        numbered = np.flatnonzero(seen)
+        self._make("numbered", person=numbered, user=np.arange(len(numbered)))
         self._sql.execute("""
             CREATE TABLE users AS
-            SELECT "user", name::VARCHAR AS name FROM people JOIN kept USING (person);
-            DROP TABLE people""")
-        self._sql.unregister("kept")
+            SELECT "user", name::VARCHAR AS name FROM people JOIN numbered USING (person);
+            DROP TABLE people; DROP TABLE numbered""")
         return PairHistogram.of_rows(
             user=(np.cumsum(seen) - 1)[person],
-            pair=_ints(rows["pair"]),
-            count=_ints(rows["clicks"]),
-            users=len(kept),
-            query=_ints(query["query_number"]),
+            pair=pair,
+            count=clicks,
+            users=len(numbered),
+            query=query,
         )
-
-    @property
-    def _asked(self) -> SearchLog:
-        if self._log is None:
-            raise RuntimeError("count a log first")
-        return self._log
 
     @clearly()
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
-        first = self._counted_log
+        first = require_counted(self._result).hist
         other = DuckDBEngine(self._settings)
+        theirs = {name: self._folder / f"beside-{name}.parquet" for name in ("pairs", "users")}
         try:
-            second = other.count(log, unique_pairs=True)
-            save_texts(other._sql, self._folder)
+            second = other.count(log, unique_pairs=True).hist
+            for table, file in theirs.items():
+                other._copy(f"FROM {table}", file)
         except EmptyLogError:
-            return none_beside(first.hist)
+            return none_beside(first)
         finally:
             other.close()
-        return renumbered(self._sql, first.hist, second.hist, self._folder, users)
+        pair, query = self._known_pairs(parquet_sql(theirs["pairs"]))
+        user = self._known_users(parquet_sql(theirs["users"]), users)
+        return with_numbers_of(first, second, user=user, pair=pair, query=query)
 
-    @property
-    def _counted_log(self) -> Counted:
-        if self._result is None:
-            raise RuntimeError("count a log first")
-        return self._result
+    def _known_pairs(self, theirs: str) -> list[Ints]:
+        """For each pair of the second log the number it has in the first, and that of its query."""
+        return self._ints(f"""
+            SELECT coalesce(p.pair, -1) AS pair, coalesce(q.query_number, -1) AS query_number
+            FROM {theirs} t LEFT JOIN pairs p USING (query, url)
+            LEFT JOIN (SELECT query, any_value(query_number) AS query_number FROM pairs
+                       SEMI JOIN {theirs} USING (query) GROUP BY query) q ON q.query = t.query
+            ORDER BY t.pair""")
+
+    def _known_users(self, theirs: str, users: Whose) -> Ints:
+        """For each user of the second log the number they have in the first, or −1."""
+        name = "name" if users == "same" else "NULL::VARCHAR"
+        names = f'SELECT "user", {name} AS name FROM {theirs}'
+        if isinstance(users, Path):
+            names = f"""SELECT t."user", n.name FROM {theirs} t LEFT JOIN
+                (SELECT pseudonym::VARCHAR AS shown, min("user"::VARCHAR) AS name
+                 FROM {parquet_sql(users)} GROUP BY shown) n ON n.shown = t.name"""
+        try:
+            return self._ints(f"""
+                SELECT coalesce(u."user", -1) AS "user"
+                FROM ({names}) t LEFT JOIN users u USING (name) ORDER BY t."user" """)[0]
+        except duckdb.Error as cause:
+            if not isinstance(users, Path) or isinstance(cause, duckdb.OperationalError):
+                raise
+            raise unreadable(users) from None  # what DuckDB says may quote a user-ID
 
     @clearly()
     def sizes(self) -> tuple[LogSize, LogSize]:
-        counted = self._counted_log
-        hist = counted.hist
-        queries, urls = self._different("rows")
-        whole = LogSize(
-            clicks=counted.clicks,
-            users=counted.users,
-            queries=queries,
-            urls=urls,
-            pairs=counted.pairs,
-        )
-        queries, urls = self._different("pairs")
-        shared = LogSize(
-            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
-        )
-        return whole, shared
-
-    def _different(self, table: str) -> tuple[int, int]:
-        """How many queries and urls a table holds; a row that is not counted has none."""
-        return self._sql.execute(
-            f"SELECT count(DISTINCT query), count(DISTINCT url) FROM {table}"
-        ).fetchall()[0]
+        counted = require_counted(self._result)
+        texts = "SELECT count(DISTINCT query), count(DISTINCT url) FROM "
+        # A row that is not counted has neither query nor url.
+        return counted.sizes(self._one(f"{texts} rows"), self._one(f"{texts} pairs"))
 
     @clearly()
     def urls(self, pairs: Ints) -> list[str]:
-        self._sql.register("asked", {"pair": pairs})
-        found = self._sql.execute(
-            "SELECT url FROM pairs SEMI JOIN asked USING (pair) ORDER BY pair"
+        self._make("chosen", pair=pairs)
+        urls = self._sql.execute(
+            "SELECT url FROM pairs SEMI JOIN chosen USING (pair) ORDER BY pair"
         )
-        urls = [row[0] for row in found.fetchall()]
-        self._sql.unregister("asked")
-        return urls
+        return [url for (url,) in urls.fetchall()]
 
     @clearly()
     def id_kind(self, output: Output | None) -> IdKind:
-        fitting = kind_of_type(self._types[self._asked.columns.user])
+        fitting = kind_of_type(self._types[require_counted(self._log).columns.user])
         if fitting is not None or output is None:
             return fitting or IdKind(type="integer")
         self._remember_names(output, None)
@@ -265,46 +238,51 @@ class DuckDBEngine:
     @clearly()
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         self._remember_names(output, pseudonyms)
-        write_log(self._sql, self._asked, self._types, target)
+        write_log(self._sql, require_counted(self._log), self._types, target)
 
     @clearly()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         self._remember_names(output, pseudonyms)
-        self._sql.execute(f"""
-            COPY (SELECT u.name AS "user", m.shown AS pseudonym
-                  FROM shown m JOIN users u USING ("user") ORDER BY u.name)
-            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
+        self._copy(
+            'SELECT u.name AS "user", m.shown AS pseudonym '
+            'FROM shown m JOIN users u USING ("user") ORDER BY u.name',
+            target,
+        )
 
     @clearly()
     def write_users(self, users: Ints, target: Path) -> None:
-        self._sql.register("chosen_users", {"user": users})
-        self._sql.execute(f"""
-            COPY (SELECT name AS "user" FROM users SEMI JOIN chosen_users USING ("user")
-                  ORDER BY name)
-            TO {literal(str(target.absolute()))} (FORMAT parquet)""")
-        self._sql.unregister("chosen_users")
+        self._make("chosen", user=users)
+        names = 'SELECT name AS "user" FROM users SEMI JOIN chosen USING ("user") ORDER BY name'
+        self._copy(names, target)
 
     def _remember_names(self, output: Output, pseudonyms: list[str] | None) -> None:
-        released = {"user": output.user, "pair": output.pair, "clicks": output.count}
-        self._sql.register("released_arrays", released)
-        self._sql.execute("CREATE OR REPLACE TABLE released AS FROM released_arrays")
-        self._sql.unregister("released_arrays")
+        self._make("released", user=output.user, pair=output.pair, clicks=output.count)
         if pseudonyms is None:
             real = 'SELECT "user", name AS shown FROM users SEMI JOIN released USING ("user")'
             self._sql.execute(f"CREATE OR REPLACE TABLE shown AS {real}")
-            return
-        numbers = np.unique(output.user)
-        names = np.array(pseudonyms, dtype=object)
-        self._sql.register("shown_arrays", {"user": numbers, "shown": names})
-        self._sql.execute("CREATE OR REPLACE TABLE shown AS FROM shown_arrays")
-        self._sql.unregister("shown_arrays")
+        else:
+            names = np.array(pseudonyms, dtype=object)
+            self._make("shown", user=np.unique(output.user), shown=names)
+
+    def _make(self, table: str, **columns: np.ndarray) -> None:
+        """Make a table of arrays, in place of one of that name."""
+        self._sql.register("arrays", columns)
+        self._sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM arrays")
+        self._sql.unregister("arrays")
+
+    def _copy(self, statement: str, target: Path) -> None:
+        file = literal(str(target.absolute()))
+        self._sql.execute(f"COPY ({statement}) TO {file} (FORMAT parquet)")
+
+    def _one(self, statement: str) -> tuple[Any, ...]:
+        return self._sql.execute(statement).fetchall()[0]
+
+    def _ints(self, statement: str) -> list[Ints]:
+        columns = self._sql.execute(statement).fetchnumpy().values()
+        return [np.ascontiguousarray(column, dtype=np.int64) for column in columns]
 
     def close(self) -> None:
         self._close()
-
-
-def _ints(column: Any) -> Ints:
-    return np.ascontiguousarray(column, dtype=np.int64)
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, private: Held) -> None:

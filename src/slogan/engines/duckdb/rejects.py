@@ -50,27 +50,26 @@ def raise_if_bad(
         if counted:
             raise _located(sql, log, sources)
     bad = {reason: int(n) for reason, n in counted}
-    for _, _, kind in unread:
-        what = _WORDS_FOR.get(kind, kind.lower())
+    for _, _, what in unread:
         bad[what] = bad.get(what, 0) + 1
     return bad
 
 
 def _unread(sql: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
-    """File name, line and DuckDB's word for each row its reader gave up on."""
+    """File name, line and reason for each row that DuckDB's reader gave up on."""
     tables = sql.execute(
         "SELECT count(*) FROM duckdb_tables() WHERE table_name IN ('reject_errors', 'reject_scans')"
     ).fetchall()
     if tables[0][0] < 2:
         return []
-    return sql.execute("""
+    rejects = sql.execute("""
         SELECT s.file_path, e.line, min(e.error_type::VARCHAR)
         FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id)
         GROUP BY s.file_path, e.line ORDER BY s.file_path, e.line""").fetchall()
+    return [(file, line, _WORDS_FOR.get(kind) or kind.lower()) for file, line, kind in rejects]
 
 
-def _unread_error(log: SearchLog, file: str, line: int, kind: str) -> BadRowError:
-    what = _WORDS_FOR.get(kind, kind.lower())
+def _unread_error(log: SearchLog, file: str, line: int, what: str) -> BadRowError:
     if what == NOT_UTF8:
         line = _undecodable_line(Path(file), log) or line
     given = {str(f.absolute()): f for f in log.files}

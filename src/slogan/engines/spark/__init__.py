@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from slogan.engines.settings import EngineSettings
+from slogan.engines import EngineSettings
 from slogan.logs.searchlog import Peek, SearchLog
 
 

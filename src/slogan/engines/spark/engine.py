@@ -15,9 +15,15 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
-from slogan.engines.distributed import Packed, Question
-from slogan.engines.engine import Counted, Shared, Whose
-from slogan.engines.numbering import none_beside, with_numbers_of
+from slogan.engines.engine import (
+    Counted,
+    Packed,
+    Question,
+    Shared,
+    Whose,
+    none_beside,
+    with_numbers_of,
+)
 from slogan.engines.pseudonyms import IdKind
 from slogan.engines.spark import Spark, reading, writing
 from slogan.engines.spark.counting import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from slogan.engines.distributed import Question
+from slogan.engines.engine import Question
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.sql import run
 

@@ -16,7 +16,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from slogan.arrays import Ints
-from slogan.engines.distributed import Packed, Question, Trace
+from slogan.engines.engine import Packed, Question, Trace
 from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.distributed import relaxation, rounding
 from slogan.engines.spark.distributed.checkpoints import COMMON, Checkpoints
