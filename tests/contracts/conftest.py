@@ -15,4 +15,4 @@ def spark():
     settings = Spark(master="local[2]", conf=SMALL)
     ours = settings.module("session").opened(settings)
     yield Spark(session=ours.session)
-    ours.end()
+    ours.close()

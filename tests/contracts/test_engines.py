@@ -301,11 +301,11 @@ def test_a_spark_frame_is_a_log(spark, tmp_path):
 
 
 def test_a_statement_leaves_what_is_persisted(spark):
-    from slogan.engines.spark.sql import one, run
+    from slogan.engines.spark.sql import one
 
     frame = spark.session.range(5).selectExpr("id % 2 AS parity").persist()
     try:
-        assert one(run(spark.session, "SELECT sum(parity) FROM {frame}", frame=frame)) == [2]
+        assert one("SELECT sum(parity) FROM {frame}", frame=frame) == [2]
         assert frame.storageLevel.useMemory
     finally:
         frame.unpersist()

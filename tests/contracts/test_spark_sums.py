@@ -105,7 +105,7 @@ def test_spark_tosses_the_same_coins(spark):
     own = rng.integers(0, 2**64, 50, dtype=np.uint64)
     nth = rng.integers(0, 2**20, 50)
     frame = frame_of(spark.session, at=np.arange(50), own=own.view(np.int64), nth=nth)
-    at, coins = ints(run(spark.session, "SELECT at, xxhash64(own, nth) FROM {f}", f=frame))
+    at, coins = ints(run("SELECT at, xxhash64(own, nth) FROM {f}", f=frame))
 
     assert coins[np.argsort(at)].tolist() == tossed(own, nth).tolist()
 

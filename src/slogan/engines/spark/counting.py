@@ -1,8 +1,7 @@
 """How Spark counts: rows added up, bad rows told, shared pairs kept, texts numbered in their order.
 
-Nothing here depends on how Spark divides the work, so a task that runs twice changes nothing.
-
-How Spark numbers a second log like the one it counted: same text, same number.
+Nothing here depends on how Spark divides the work, so a task that runs twice changes nothing. A
+second log is numbered like the first: same text, same number.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
-from slogan.engines.engine import Whose
+from slogan.engines.engine import Whose, require_clicks
 from slogan.engines.spark.reading import HEADER, address
-from slogan.engines.spark.sql import Kept, ints, one, run
-from slogan.errors import BadRowError, EmptyLogError
-from slogan.logs.rows import MOST_CLICKS, NO_CLICK, bad_row_error
+from slogan.engines.spark.sql import Kept, array, by_number, ints, one, run
+from slogan.logs.rows import NO_CLICK, bad_row_error
 from slogan.logs.searchlog import SearchLog
 
 ROWS_PER_STRETCH = 250_000
@@ -28,7 +26,13 @@ ROWS_PER_STRETCH = 250_000
 
 _OVERFLOWN = 2**62
 _MOST_APART = 64
-# Rows that do not count lose their texts; their users' names keep them from meeting in one task.
+# Rows that do not count lose their texts, so that they add up to few: one for each reason and file.
+# Were it one, a single task would add up all of a log's bad rows. So they are spread over as many
+# tasks as `apart` has values, by a hash of the user; rows that count are apart by their pair alone.
+#
+# A header is told by its text, for no row knows its number in the file. Of the rows of a
+# file with that text one is the header, n - 1 are bad rows; HAVING leaves out what is then empty.
+# All must therefore add up in one place, so a header is never apart.
 _JUDGED = f"""
     SELECT IF(reason IS NULL, name, NULL) AS name, IF(reason IS NULL, query, NULL) AS query,
            IF(reason IS NULL, url, NULL) AS url, IF(reason IS NULL, clicks, 0) AS clicks,
@@ -40,7 +44,6 @@ _ADDED_UP = f"""
            coalesce(try_sum(clicks), {_OVERFLOWN}) AS clicks,
            count(*) - IF(reason <=> '{HEADER}', 1, 0) AS n
     FROM {{judged}} GROUP BY name, query, url, reason, file, apart HAVING n > 0"""
-_TOGETHER = ("query", "url", "apart")
 _HELD = """
     SELECT query, url, apart, count(*) AS holders, sum(clicks) AS clicks FROM {added}
     WHERE reason IS NULL GROUP BY query, url, apart"""
@@ -61,54 +64,36 @@ _COMMON = """
 """
 
 
-def added_up(session: SparkSession, rows: DataFrame) -> DataFrame:
+def added_up(rows: DataFrame) -> DataFrame:
     """One row for each user and pair with its clicks; one for each reason and file not to count.
 
     The header of each file is gone; if it comes again, that is a row as any other, and no good one.
     Rows of one pair are together from here on, so that what is asked of pairs moves nothing.
     """
-    judged = run(session, _JUDGED, rows=rows).repartition(*_TOGETHER)
-    return run(session, _ADDED_UP, judged=judged)
+    return run(_ADDED_UP, judged=run(_JUDGED, rows=rows).repartition("query", "url", "apart"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
-    """What the added rows say of the log as a whole."""
+def check(added: DataFrame, log: SearchLog) -> tuple[int, int, dict[str, int]]:
+    """Raise for bad rows, or count them if they may be skipped; raise if no click is left.
 
-    clicks: int
-    rows_without_click: int
-    bad_rows: dict[str, int]
-
-
-def check(session: SparkSession, added: DataFrame, log: SearchLog) -> Checked:
-    """Raise for bad rows, or count them if they may be skipped; raise if no click is left."""
-    told = run(
-        session,
+    Returns the clicks, the rows without one, and the bad rows by reason.
+    """
+    groups = run(
         """SELECT reason, file, sum(n) AS n, CAST(sum(CAST(clicks AS DECIMAL(38))) AS STRING) AS c
            FROM {added} GROUP BY reason, file ORDER BY file, reason""",
         added=added,
     ).collect()
-    clicks = sum(int(row["c"]) for row in told)
-    no_click = sum(int(row["n"]) for row in told if row["reason"] == NO_CLICK)
+    clicks = sum(int(row["c"]) for row in groups)
+    no_click = sum(int(row["n"]) for row in groups if row["reason"] == NO_CLICK)
     bad: dict[str, int] = {}
-    for row in told:
+    for row in groups:
         reason, n = row["reason"], int(row["n"])
         if reason not in (None, NO_CLICK):
             if not log.skip_bad_rows:
                 raise bad_row_error(reason, f"{row['file']}, {n} rows", log)
             bad[reason] = bad.get(reason, 0) + n
-    if clicks == 0:
-        raise EmptyLogError(
-            f"the log holds no click ({no_click} rows without one)",
-            hint="check that --url names the column of the clicked url",
-        )
-    if clicks > MOST_CLICKS:
-        raise BadRowError(
-            "the counts of the log sum to more than 2^53",
-            hint="count in a coarser unit, or split the log",
-            reason="count huge",
-        )
-    return Checked(clicks=clicks, rows_without_click=no_click, bad_rows=bad)
+    require_clicks(clicks, no_click)
+    return clicks, no_click, bad
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,32 +114,27 @@ class Numbered:
     """Clicks on the pairs that have numbers."""
 
 
-def number(session: SparkSession, added: DataFrame, kept: Kept, *, unique_pairs: bool) -> Numbered:
+def number(added: DataFrame, kept: Kept, *, unique_pairs: bool) -> Numbered:
     """Number pairs, queries and users from 0 in the order of their bytes."""
-    held = run(session, _HELD, added=added)
-    least = 1 if unique_pairs else 2
+    held = run(_HELD, added=added)
+    enough = f"holders >= {1 if unique_pairs else 2}"
     pairs_of_log, numbered_pairs, rows, clicks_of_pairs = one(
-        run(
-            session,
-            f"""SELECT count(*), count_if(holders >= {least}),
-                       coalesce(sum(IF(holders >= {least}, holders, 0)), 0),
-                       coalesce(sum(IF(holders >= {least}, clicks, 0)), 0) FROM {{held}}""",
-            held=held,
-        )
+        f"""SELECT count(*), count_if({enough}), coalesce(sum(IF({enough}, holders, 0)), 0),
+                   coalesce(sum(IF({enough}, clicks, 0)), 0) FROM {{held}}""",
+        held=held,
     )
-    with _for_now(held.filter(f"holders >= {least}")) as some:
-        pairs = kept.keep(_numbered_pairs(session, some, numbered_pairs))
+    with _for_now(held.filter(enough)) as some:
+        pairs = kept.keep(_numbered_pairs(some, numbered_pairs))
         pairs.count()
-    named = kept.keep(run(session, _NAMED, added=added, pairs=pairs).repartition("name"))
-    (users_of_log,) = one(run(session, f"SELECT count(*) FROM ({_NAMES})", named=named))
-    with _for_now(run(session, f"{_NAMES} HAVING count(pair) > 0", named=named)) as some:
-        users = kept.keep(_numbered_users(session, some, users_of_log))
+    named = kept.keep(run(_NAMED, added=added, pairs=pairs).repartition("name"))
+    (users_of_log,) = one(f"SELECT count(*) FROM ({_NAMES})", named=named)
+    with _for_now(run(f"{_NAMES} HAVING count(pair) > 0", named=named)) as some:
+        users = kept.keep(_numbered_users(some, users_of_log))
         numbered_users = users.count()
-    clicks = run(session, _CLICKS, named=named, users=users)
     return Numbered(
         pairs=pairs,
         users=users,
-        clicks=clicks,
+        clicks=run(_CLICKS, named=named, users=users),
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
         size=(rows, numbered_users, numbered_pairs),
@@ -199,12 +179,10 @@ def _for_now(frame: DataFrame) -> Generator[DataFrame]:
 # so they come to the driver once and are written into the statement.
 
 
-def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFrame:
-    parted = _parted(session, held, "query", rows)
-    counts = "SELECT stretch, count(*) AS pairs, count(DISTINCT query) AS queries FROM {parted}"
-    pairs, queries = _starts(session, parted, counts)
+def _numbered_pairs(held: DataFrame, rows: int) -> DataFrame:
+    parted = _parted(held, "query", rows)
+    pairs, queries = _starts(parted, "count(*)", "count(DISTINCT query)")
     return run(
-        session,
         f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY query, url) - 1
                        + element_at({pairs}, stretch + 1) AS pair,
                    dense_rank() OVER (PARTITION BY stretch ORDER BY query) - 1
@@ -214,12 +192,10 @@ def _numbered_pairs(session: SparkSession, held: DataFrame, rows: int) -> DataFr
     )
 
 
-def _numbered_users(session: SparkSession, names: DataFrame, rows: int) -> DataFrame:
-    parted = _parted(session, names, "name", rows)
-    counts = "SELECT stretch, count(*) AS users FROM {parted}"
-    (users,) = _starts(session, parted, counts)
+def _numbered_users(names: DataFrame, rows: int) -> DataFrame:
+    parted = _parted(names, "name", rows)
+    (users,) = _starts(parted, "count(*)")
     return run(
-        session,
         f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY name) - 1
                        + element_at({users}, stretch + 1) AS user, name
             FROM {{parted}}""",
@@ -227,88 +203,62 @@ def _numbered_users(session: SparkSession, names: DataFrame, rows: int) -> DataF
     )
 
 
-def _parted(session: SparkSession, frame: DataFrame, text: str, rows: int) -> DataFrame:
+def _parted(frame: DataFrame, text: str, rows: int) -> DataFrame:
     """The frame with a number for the stretch of the order in which the text of a row lies."""
     stretches = -(-rows // ROWS_PER_STRETCH)
     if stretches <= 1:
         return frame.selectExpr("*", "0 AS stretch")
-    texts = frame.selectExpr(f"{text} AS text")
-    (common,) = one(run(session, _COMMON, texts=texts))
-    beginning = (
-        f"CAST(conv(rpad(hex(substr(CAST({text} AS BINARY), {common + 1}, 7)), 14, '0'), 16, 10) "
-        "AS BIGINT)"
-    )
+    (common,) = one(_COMMON, texts=frame.selectExpr(f"{text} AS text"))
+    beginning = f"hex(substr(CAST({text} AS BINARY), {common + 1}, 7))"
+    key = f"CAST(conv(rpad({beginning}, 14, '0'), 16, 10) AS BIGINT)"
     shares = ", ".join(f"{i}D / {stretches}" for i in range(1, stretches))
-    cuts = run(
-        session,
-        f"SELECT explode(approx_percentile({beginning}, array({shares}))) AS cut FROM {{frame}}",
-        frame=frame,
-    )
-    places = ", ".join(f"{cut}L" for cut in sorted({*ints(cuts)[0].tolist()}))
-    return frame.selectExpr(
-        "*", f"size(filter(array({places}), cut -> cut <= {beginning})) AS stretch"
-    )
+    cuts = f"SELECT explode(approx_percentile({key}, array({shares}))) AS cut FROM {{frame}}"
+    places = np.unique(ints(run(cuts, frame=frame))[0])
+    return frame.selectExpr("*", f"size(filter({array(places)}, c -> c <= {key})) AS stretch")
 
 
-def _starts(session: SparkSession, parted: DataFrame, counts: str) -> list[str]:
+def _starts(parted: DataFrame, *counts: str) -> list[str]:
     """For each count, the sums over earlier stretches as an array of SQL."""
-    stretch, *found = ints(run(session, f"{counts} GROUP BY stretch", parted=parted))
+    counted = f"SELECT stretch, {', '.join(counts)} FROM {{parted}} GROUP BY stretch"
+    stretch, *sizes = ints(run(counted, parted=parted))
     arrays: list[str] = []
-    for count in found:
+    for size in sizes:
         whole = np.zeros(int(stretch.max(initial=0)) + 1, dtype=np.int64)
-        whole[stretch] = count
-        before = np.cumsum(whole) - whole
-        arrays.append(f"array({', '.join(f'{n}L' for n in before.tolist())})")
+        whole[stretch] = size
+        arrays.append(array(np.cumsum(whole) - whole))
     return arrays
 
 
-def known_pairs(session: SparkSession, mine: Numbered, theirs: Numbered) -> tuple[Ints, Ints]:
+def known_pairs(mine: Numbered, theirs: Numbered) -> tuple[Ints, Ints]:
     """For each pair of the second log the number it has in the first, and that of its query."""
-    pair, known, query = ints(
-        run(
-            session,
-            """SELECT t.pair, coalesce(p.pair, -1), coalesce(q.query_number, -1)
-               FROM {theirs} t LEFT JOIN {mine} p ON p.query = t.query AND p.url = t.url
-               LEFT JOIN (SELECT DISTINCT query, query_number FROM {mine}) q
-                    ON q.query = t.query""",
-            mine=mine.pairs,
-            theirs=theirs.pairs,
-        )
+    known = run(
+        """SELECT t.pair, coalesce(p.pair, -1), coalesce(q.query_number, -1)
+           FROM {theirs} t LEFT JOIN {mine} p ON p.query = t.query AND p.url = t.url
+           LEFT JOIN (SELECT DISTINCT query, query_number FROM {mine}) q ON q.query = t.query""",
+        mine=mine.pairs,
+        theirs=theirs.pairs,
     )
-    return _in_order(pair, known), _in_order(pair, query)
+    pair, number, query = ints(known)
+    order = np.argsort(pair)
+    return number[order], query[order]
 
 
-def known_users(session: SparkSession, mine: Numbered, theirs: Numbered, users: Whose) -> Ints:
+def known_users(mine: Numbered, theirs: Numbered, users: Whose) -> Ints:
     """For each user of the second log the number they have in the first, or −1."""
     if users == "others":
         return np.full(theirs.size[1], -1, dtype=np.int64)
     named = theirs.users
     if isinstance(users, Path):
-        named = _unmasked(session, named, session.read.parquet(address(users)))
-    user, known = ints(
-        run(
-            session,
-            """SELECT t.user, coalesce(u.user, -1)
-               FROM {named} t LEFT JOIN {mine} u ON u.name = t.name""",
-            named=named,
-            mine=mine.users,
+        named = run(
+            """SELECT t.user, n.name FROM {shown} t LEFT JOIN
+                   (SELECT CAST(pseudonym AS STRING) AS shown, min(CAST(`user` AS STRING)) AS name
+                    FROM {table} GROUP BY 1) n ON n.shown = t.name""",
+            shown=named,
+            table=named.sparkSession.read.parquet(address(users)),
         )
+    known = run(
+        "SELECT t.user, coalesce(u.user, -1) FROM {named} t LEFT JOIN {mine} u ON u.name = t.name",
+        named=named,
+        mine=mine.users,
     )
-    return _in_order(user, known)
-
-
-def _unmasked(session: SparkSession, shown: DataFrame, table: DataFrame) -> DataFrame:
-    return run(
-        session,
-        """SELECT t.user, n.name FROM {shown} t LEFT JOIN
-               (SELECT CAST(pseudonym AS STRING) AS shown, min(CAST(`user` AS STRING)) AS name
-                FROM {table} GROUP BY 1) n ON n.shown = t.name""",
-        shown=shown,
-        table=table,
-    )
-
-
-def _in_order(place: Ints, values: Ints) -> Ints:
-    ordered = np.empty_like(values)
-    ordered[place] = values
-    return ordered
+    return by_number(known, theirs.size[1])

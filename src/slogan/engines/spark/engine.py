@@ -6,9 +6,9 @@ number of rows by reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +22,13 @@ from slogan.engines.engine import (
     Shared,
     Whose,
     none_beside,
+    require_counted,
     with_numbers_of,
 )
 from slogan.engines.pseudonyms import IdKind
-from slogan.engines.spark import Spark, reading, writing
-from slogan.engines.spark.counting import (
-    Numbered,
-    added_up,
-    check,
-    known_pairs,
-    known_users,
-    number,
-)
+from slogan.engines.spark import Spark, counting, reading, writing
 from slogan.engines.spark.distributed import solver
-from slogan.engines.spark.reading import address, rows, typed_table
-from slogan.engines.spark.session import opened
+from slogan.engines.spark.session import Opened, opened
 from slogan.engines.spark.sql import (
     Arrivals,
     Kept,
@@ -54,6 +46,13 @@ from slogan.logs.searchlog import SearchLog
 from slogan.planning.solvers import Effort
 from slogan.progress import Progress, silent
 
+_writing = partial(
+    discreet,
+    "Spark cannot write the release",
+    "choose a folder that every worker can write to; if a released value does not fit the "
+    "type of its column, widen the types of the count and user columns, or make them text",
+)
+
 
 class SparkEngine:
     """Counts one log and writes outputs for it."""
@@ -65,7 +64,7 @@ class SparkEngine:
         self._kept = Kept(self._session)
         self._log: SearchLog | None = None
         self._added: DataFrame | None = None
-        self._numbered: Numbered | None = None
+        self._numbered: counting.Numbered | None = None
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
 
@@ -74,58 +73,55 @@ class SparkEngine:
         return tuple(self._arrivals.told)
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
-        return self._count(log, unique_pairs=unique_pairs, stays=lambda _: False)
+        return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True)
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
-        def stays(numbered: Numbered) -> bool:
-            rows, _, pairs = numbered.size
-            return forced or not self._arrivals.fit(histogram_bytes(rows, pairs))
+        return self._count(
+            log, unique_pairs=False, fits=lambda size: not forced and self._arrivals.fit(size)
+        )
 
-        return self._count(log, unique_pairs=False, stays=stays)
-
-    def _count(
-        self, log: SearchLog, *, unique_pairs: bool, stays: Callable[[Numbered], bool]
-    ) -> Counted:
+    def _count(self, log: SearchLog, *, unique_pairs: bool, fits: Callable[[int], bool]) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
         with _counting(log):
-            added = self._kept.keep(added_up(self._session, rows(self._session, log)))
-            self._added = added
-            checked = check(self._session, added, log)
+            self._added = added = self._kept.keep(
+                counting.added_up(reading.rows(self._session, log))
+            )
+            clicks, no_click, bad_rows = counting.check(added, log)
             self._types = writing.column_types(self._session, log)
-            numbered = number(self._session, added, self._kept, unique_pairs=unique_pairs)
+            numbered = counting.number(added, self._kept, unique_pairs=unique_pairs)
             self._numbered = numbered
-            whole = SparkHistogram(self._session, numbered, self._arrivals, self._kept)
+        whole = SparkHistogram(self._session, numbered, self._arrivals, self._kept)
+        rows, users, pairs = numbered.size
         stayed = None
-        if stays(numbered):
-            _, users, pairs = numbered.size
+        if not fits(histogram_bytes(rows, pairs)):
             stayed = Shared(users=users, pairs=pairs, clicks=numbered.clicks_of_pairs)
         here = solver.NOTHING.hist if stayed else whole
         self._result = Counted(
             rows=here if stayed or unique_pairs else whole.brought(),
             stayed=stayed,
-            clicks=checked.clicks,
+            clicks=clicks,
             users=numbered.users_of_log,
             pairs=numbered.pairs_of_log,
-            rows_without_click=checked.rows_without_click,
-            bad_rows=checked.bad_rows,
+            rows_without_click=no_click,
+            bad_rows=bad_rows,
         )
         return self._result
 
     def pack(self, asked: Question, effort: Effort) -> Packed:
-        return solver.pack(self._session, self._numbers, asked, effort, self._arrivals)
+        return solver.pack(self._numbers, asked, effort, self._arrivals)
 
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
-        first, mine = self._counted, self._numbers
+        first, mine = require_counted(self._result), self._numbers
         other = SparkEngine(Spark(session=self._session))
         other._arrivals = self._arrivals
         try:
             second = other.count(log, unique_pairs=True).hist
             theirs = other._numbers
             with asking():
-                pair, query = known_pairs(self._session, mine, theirs)
-                user = known_users(self._session, mine, theirs, users)
+                pair, query = counting.known_pairs(mine, theirs)
+                user = counting.known_users(mine, theirs, users)
         except EmptyLogError:
             return none_beside(first.hist)
         finally:
@@ -133,135 +129,92 @@ class SparkEngine:
         return with_numbers_of(first.hist, second, user=user, pair=pair, query=query)
 
     @property
-    def _counted(self) -> Counted:
-        if self._result is None:
-            raise RuntimeError("count a log first")
-        return self._result
+    def _numbers(self) -> counting.Numbered:
+        return require_counted(self._numbered)
 
-    @property
-    def _numbers(self) -> Numbered:
-        if self._numbered is None:
-            raise RuntimeError("count a log first")
-        return self._numbered
-
-    @property
-    def _asked(self) -> SearchLog:
-        if self._log is None:
-            raise RuntimeError("count a log first")
-        return self._log
-
+    @asking()
     def sizes(self) -> tuple[LogSize, LogSize]:
-        counted, hist = self._counted, self._counted.hist
-        queries, urls = self._different(self._added)
-        whole = LogSize(
-            clicks=counted.clicks,
-            users=counted.users,
-            queries=queries,
-            urls=urls,
-            pairs=counted.pairs,
-        )
-        queries, urls = self._different(self._numbers.pairs)
-        shared = LogSize(
-            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
-        )
-        return whole, shared
-
-    def _different(self, table: DataFrame | None) -> list[int]:
-        """How many queries and urls a frame holds; a row that is not counted has none."""
-        if table is None:
-            raise RuntimeError("count a log first")
+        counted = require_counted(self._result)
         # One by one: asked for both at once, Spark would move every row twice.
-        asked = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
-        with asking():
-            return [one(run(self._session, question, table=table))[0] for question in asked]
+        questions = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
+        whole, shared = (
+            [number for question in questions for number in one(question, table=table)]
+            for table in (require_counted(self._added), self._numbers.pairs)
+        )
+        return counted.sizes(whole, shared)
 
+    @asking()
     def urls(self, pairs: Ints) -> list[str]:
-        with asking():
-            found = run(
-                self._session,
-                "SELECT url FROM {pairs} JOIN {asked} USING (pair) ORDER BY pair",
-                pairs=self._numbers.pairs,
-                asked=frame_of(self._session, pair=pairs),
-            ).collect()
-        return [row["url"] for row in found]
+        rows = run(
+            "SELECT url FROM {pairs} JOIN {chosen} USING (pair) ORDER BY pair",
+            pairs=self._numbers.pairs,
+            chosen=frame_of(self._session, pair=pairs),
+        ).collect()
+        return [row["url"] for row in rows]
 
+    @asking()
     def id_kind(self, output: Output | None) -> IdKind:
-        fitting = writing.kind_of_ids(self._types[self._asked.columns.user])
+        fitting = writing.kind_of_ids(self._types[require_counted(self._log).columns.user])
         if fitting is not None or output is None:
             return fitting or IdKind(type="integer")
-        with asking():
-            return writing.kind_of_shown(self._session, self._shown(output, None))
+        return writing.kind_of_shown(self._shown(output, None))
 
     def _shown(self, output: Output, pseudonyms: list[str] | None) -> DataFrame:
         """The users of an output and what they are called in it: user, shown."""
         numbers = np.unique(output.user)
         if pseudonyms is not None:
             return frame_of(self._session, user=numbers, shown=pseudonyms)
+        return self._named(frame_of(self._session, user=numbers), "u.user, u.name AS shown")
+
+    def _named(self, users: DataFrame, columns: str) -> DataFrame:
+        """What is asked for of these users `m` and of their names in the log, `u`."""
         return run(
-            self._session,
-            "SELECT u.user, u.name AS shown FROM {users} u JOIN {asked} a ON a.user = u.user",
-            users=self._numbers.users,
-            asked=frame_of(self._session, user=numbers),
+            f"SELECT {columns} FROM {{users}} m JOIN {{names}} u ON u.user = m.user",
+            users=users,
+            names=self._numbers.users,
         )
 
+    @_writing()
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
-        with _writing():
-            users, parts = writing.placed(
-                self._session, self._asked, output, self._shown(output, pseudonyms)
-            )
-            released = run(
-                self._session,
-                """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
-                   JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
-                output=frame_of(
-                    self._session, user=output.user, pair=output.pair, clicks=output.count
-                ),
-                pairs=self._numbers.pairs,
-                users=users,
-            )
-            writing.write_log(self._session, self._asked, self._types, released, parts, target)
+        log, shown = require_counted(self._log), self._shown(output, pseudonyms)
+        users, parts = writing.placed(log, output, shown)
+        clicks = frame_of(self._session, user=output.user, pair=output.pair, clicks=output.count)
+        released = run(
+            """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
+               JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
+            output=clicks,
+            pairs=self._numbers.pairs,
+            users=users,
+        )
+        writing.write_log(log, self._types, released, parts, target)
 
+    @_writing()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
-        with _writing():
-            table = run(
-                self._session,
-                """SELECT u.name AS `user`, m.shown AS pseudonym
-                   FROM {shown} m JOIN {users} u ON u.user = m.user ORDER BY u.name""",
-                shown=self._shown(output, pseudonyms),
-                users=self._numbers.users,
-            )
-            writing.write_table(table, target)
+        shown = self._shown(output, pseudonyms)
+        table = self._named(shown, "u.name AS `user`, m.shown AS pseudonym")
+        writing.write_table(table.orderBy("user"), target)
 
+    @_writing()
     def write_users(self, users: Ints, target: Path) -> None:
-        with _writing():
-            table = run(
-                self._session,
-                """SELECT u.name AS `user` FROM {users} u JOIN {chosen} c ON c.user = u.user
-                   ORDER BY u.name""",
-                users=self._numbers.users,
-                chosen=frame_of(self._session, user=users),
-            )
-            writing.write_table(table, target)
+        table = self._named(frame_of(self._session, user=users), "u.name AS `user`")
+        writing.write_table(table.orderBy("user"), target)
 
     def close(self) -> None:
         self._kept.forget()
         self._added = self._numbered = None
-        self._opened.end()
-        self._opened = replace(self._opened, end=_nothing)
+        self._opened.close()
+        self._opened = Opened(self._session)
 
 
 def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
     """Add up the rows of a log; see `EngineSettings.hand_over`."""
     added, schema = folder / "added.spark", folder / "schema.spark"
-    ours = opened(spark)
-    try:
-        with _counting(log):
-            told = added_up(ours.session, rows(ours.session, log)).drop("apart")
-            told.write.parquet(address(added))
-            if log.format == "parquet":
-                typed_table(ours.session, log).limit(0).write.parquet(address(schema))
-    finally:
-        ours.end()
+    with closing(opened(spark)) as ours, _counting(log):
+        rows = counting.added_up(reading.rows(ours.session, log)).drop("apart")
+        rows.write.parquet(reading.address(added))
+        if log.format == "parquet":
+            types = reading.typed_table(ours.session, log).limit(0)
+            types.write.parquet(reading.address(schema))
     return added, schema
 
 
@@ -269,39 +222,18 @@ def column_names(
     spark: Spark, addresses: tuple[str, ...], kind: str, encoding: str
 ) -> tuple[str, ...]:
     """The columns of a log at these addresses; see `EngineSettings.peek`."""
-    ours = opened(spark)
-    try:
-        with discreet(
-            "Spark cannot read what is at that address",
-            "check the address, and that Spark has what its scheme needs: --spark-conf",
-        ):
-            return reading.column_names(ours.session, addresses, kind, encoding)
-    finally:
-        ours.end()
+    problem = "Spark cannot read what is at that address"
+    hint = "check the address, and that Spark has what its scheme needs: --spark-conf"
+    with closing(opened(spark)) as ours, discreet(problem, hint):
+        return reading.column_names(ours.session, addresses, kind, encoding)
 
 
-@contextmanager
-def _counting(log: SearchLog) -> Generator[None]:
-    with discreet(
+def _counting(log: SearchLog) -> AbstractContextManager[None]:
+    return discreet(
         f"Spark cannot read or count the log as {log.format}",
         "check that the files are complete and that every worker can read them; give Spark "
         "more memory with --spark-conf spark.driver.memory=4g or spark.executor.memory=4g",
-    ):
-        yield
-
-
-def _nothing() -> None:
-    """Nothing is left to end."""
-
-
-@contextmanager
-def _writing() -> Generator[None]:
-    with discreet(
-        "Spark cannot write the release",
-        "choose a folder that every worker can write to; if a released value does not fit the "
-        "type of its column, widen the types of the count and user columns, or make them text",
-    ):
-        yield
+    )
 
 
 ENGINE = SparkEngine

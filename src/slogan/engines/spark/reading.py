@@ -44,7 +44,7 @@ _ROWS = f"""
 def rows(session: SparkSession, log: SearchLog) -> DataFrame:
     """Every row of the log with the reason why it cannot be counted, if any."""
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
-    return run(session, _ROWS, source=kinds[log.format](session, log))
+    return run(_ROWS, source=kinds[log.format](session, log))
 
 
 def paths(log: SearchLog) -> list[str]:
@@ -93,16 +93,14 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
     _require_text(table.schema, log)
     count = "1" if columns.count is None else quoted(columns.count)
     file = "'the table'" if log.table is not None else "_metadata.file_name"
-    named = table.selectExpr("*", f"{file} AS slogan_file")
     return run(
-        session,
         f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
                    CAST({quoted(columns.query)} AS STRING) AS query,
                    CAST({quoted(columns.url)} AS STRING) AS url,
                    try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
                    slogan_file AS file
             FROM {{named}}""",
-        named=named,
+        named=table.selectExpr("*", f"{file} AS slogan_file"),
     )
 
 
@@ -123,63 +121,50 @@ def _require_text(schema: StructType, log: SearchLog) -> None:
 def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
     """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
     text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
-    return run(
-        session,
-        f"""SELECT line, file, beginning FROM (
-                SELECT IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line,
-                       file, beginning
-                FROM (SELECT {text} AS text, file, beginning FROM {{read}}))
-            WHERE line <> ''""",
-        read=session.read.text(places, lineSep="\n").selectExpr(
-            "value", "_metadata.file_name AS file", "_metadata.file_block_start = 0 AS beginning"
-        ),
+    return (
+        session.read.text(places, lineSep="\n")
+        .selectExpr(
+            f"{text} AS text",
+            "_metadata.file_name AS file",
+            "_metadata.file_block_start = 0 AS beginning",
+        )
+        .selectExpr(
+            "IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line",
+            "file",
+            "beginning",
+        )
+        .filter("line <> ''")
     )
 
 
 def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
-    names, columns = log.columns.names, log.columns
-    place = {name: f"get(c, {i})" for i, name in enumerate(names)}
-    return run(
-        session,
-        f"""SELECT {_roles(log, place)}, file, CASE
-                WHEN line IN (:header, concat(:mark, :header)) THEN '{HEADER}'
-                WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
-                WHEN size(c) <> {len(names)} THEN 'unreadable' END AS why
-            FROM (SELECT line, file, split({_unmarked(log)}, :tab, -1) AS c FROM {{lines}})""",
-        {
-            "tab": "\t",
-            "mark": _MARK,
-            "header": "\t".join(names) if log.header else "",
-            **_numbers(columns.count),
-        },
-        lines=lines(session, paths(log), log.encoding),
+    names = log.columns.names
+    # Where there is a header, a byte order mark can stand before it only.
+    line = "line" if log.header else "trim(LEADING :mark FROM line)"
+    return _roles(
+        log,
+        {name: f"get(c, {i})" for i, name in enumerate(names)},
+        f"""WHEN line IN (:header, concat(:mark, :header)) THEN '{HEADER}'
+            WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
+            WHEN size(c) <> {len(names)} THEN 'unreadable'""",
+        f"SELECT line, file, split({line}, :tab, -1) AS c FROM {{read}}",
+        {"tab": "\t", "mark": _MARK, "header": "\t".join(names) if log.header else ""},
+        lines(session, paths(log), log.encoding),
     )
 
 
-def _unmarked(log: SearchLog) -> str:
-    """A line without a byte order mark, where one might stand before data."""
-    return "line" if log.header else "trim(LEADING :mark FROM line)"
-
-
 def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
-    columns = log.columns
-    roles = columns.roles
-    place = {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()}
-    return run(
-        session,
-        f"""SELECT {_roles(log, place)}, file, CASE
-                WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
-                WHEN v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
-                     OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable' END AS why
-            FROM (SELECT line, file, {PARSED} AS v
-                  FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{lines}}))""",
-        {
-            "mark": _MARK,
-            "blank": " \t",
-            **{role: json_path(name) for role, name in roles.items()},
-            **_numbers(columns.count),
-        },
-        lines=lines(session, paths(log), log.encoding),
+    roles = log.columns.roles
+    return _roles(
+        log,
+        {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()},
+        f"""WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
+            WHEN v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
+                 OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable'""",
+        f"""SELECT line, file, {PARSED} AS v
+            FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{read}})""",
+        {"mark": _MARK, "blank": " \t", **{role: json_path(name) for role, name in roles.items()}},
+        lines(session, paths(log), log.encoding),
     )
 
 
@@ -207,38 +192,41 @@ def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
         f"CAST(encode({c}, '{_BYTES}') AS STRING) AS {c}" if log.encoding == "utf-8" else c
         for c in [*(f"c{i}" for i in range(len(names))), "raw"]
     ]
-    place = {name: f"c{i}" for i, name in enumerate(names)}
-    return run(
-        session,
-        f"""SELECT {_roles(log, place)}, file, CASE
-                WHEN raw IS NULL THEN 'too many columns'
-                WHEN NOT is_valid_utf8(raw) THEN '{NOT_UTF8}'
-                WHEN regexp_like(bare, :open) THEN 'a quote that does not close, or text after it'
-                WHEN commas < {len(names) - 1} THEN 'too few columns'
-                WHEN commas > {len(names) - 1} THEN 'too many columns' END AS why
-            FROM (SELECT *, length(bare) - length(replace(bare, ',', '')) AS commas
-                  FROM (SELECT *, regexp_replace(raw, :quoted, '$1') AS bare FROM {{read}}))""",
-        {
-            "open": '(^|,)"',
-            "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)',
-            **_numbers(log.columns.count),
-        },
-        read=read.selectExpr(*decoded, "_metadata.file_name AS file"),
+    return _roles(
+        log,
+        {name: f"c{i}" for i, name in enumerate(names)},
+        f"""WHEN raw IS NULL THEN 'too many columns'
+            WHEN NOT is_valid_utf8(raw) THEN '{NOT_UTF8}'
+            WHEN regexp_like(bare, :open) THEN 'a quote that does not close, or text after it'
+            WHEN commas < {len(names) - 1} THEN 'too few columns'
+            WHEN commas > {len(names) - 1} THEN 'too many columns'""",
+        """SELECT *, length(bare) - length(replace(bare, ',', '')) AS commas
+           FROM (SELECT *, regexp_replace(raw, :quoted, '$1') AS bare FROM {read})""",
+        {"open": '(^|,)"', "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)'},
+        read.selectExpr(*decoded, "_metadata.file_name AS file"),
     )
 
 
-def _roles(log: SearchLog, place: dict[str, str]) -> str:
-    """The four roles from texts found at these places."""
+def _roles(
+    log: SearchLog,
+    place: dict[str, str],
+    why: str,
+    source: str,
+    args: dict[str, str],
+    read: DataFrame,
+) -> DataFrame:
+    """The four roles from texts at these places of a source, with the file and why not, if so."""
     columns = log.columns
     clicks = "1D"
     if columns.count is not None:
-        found = place[columns.count]
-        plain = f"regexp_replace({found}, :joined, '')"
-        clicks = f"IF(regexp_like({found}, :javas), NULL, try_cast({plain} AS DOUBLE))"
-    named = {"name": columns.user, "query": columns.query, "url": columns.url}
-    texts = ", ".join(f"{place[column]} AS {role}" for role, column in named.items())
-    return f"{texts}, {clicks} AS n"
-
-
-def _numbers(count: str | None) -> dict[str, str]:
-    return {} if count is None else _NUMBER
+        text = place[columns.count]
+        plain = f"regexp_replace({text}, :joined, '')"
+        clicks = f"IF(regexp_like({text}, :javas), NULL, try_cast({plain} AS DOUBLE))"
+        args = args | _NUMBER
+    return run(
+        f"""SELECT {place[columns.user]} AS name, {place[columns.query]} AS query,
+                   {place[columns.url]} AS url, {clicks} AS n, file, CASE {why} END AS why
+            FROM ({source})""",
+        args,
+        read=read,
+    )

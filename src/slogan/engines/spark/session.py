@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, cast
@@ -44,10 +44,10 @@ _ON_THIS_MACHINE = {
 
 @dataclass(frozen=True)
 class Opened:
-    """A session, and what ends it if it is ours to end."""
+    """A session, and what ends it if it is ours to end; one of others goes on."""
 
     session: SparkSession
-    end: Callable[[], None]
+    close: Callable[[], None] = lambda: None
 
 
 def opened(settings: Spark) -> Opened:
@@ -55,9 +55,9 @@ def opened(settings: Spark) -> Opened:
     # Spark warns of pandas wherever it happens to import it, and we hand over integers only.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     if settings.session is not None:
-        return Opened(settings.session, _leave_it)
+        return Opened(settings.session)
     if settings.master is not None and settings.master.startswith("sc://"):
-        return _connected(settings.master, settings)
+        return _connected(settings.master, settings.conf)
     running = SparkSession.getActiveSession()
     if running is None:
         return _started(settings)
@@ -66,19 +66,12 @@ def opened(settings: Spark) -> Opened:
             "a Spark session is running already, with settings of its own",
             hint="leave master and conf out to use it, or stop it first",
         )
-    return Opened(running, _leave_it)
+    return Opened(running)
 
 
-def _leave_it() -> None:
-    """A session of others goes on."""
-
-
-def _connected(address: str, settings: Spark) -> Opened:
+def _connected(address: str, conf: Mapping[str, str]) -> Opened:
     try:
-        builder = SparkSession.builder.remote(address)
-        for key, value in settings.conf.items():
-            builder = builder.config(key, value)
-        session = builder.create()
+        session = SparkSession.builder.remote(address).config(map=dict(conf)).create()
     except (PySparkException, ImportError) as cause:
         raise EngineError(
             f"there is no Spark Connect server to be used at {address}",
@@ -88,9 +81,11 @@ def _connected(address: str, settings: Spark) -> Opened:
 
 
 def _started(settings: Spark) -> Opened:
-    _require_java()
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(f"{home}/bin/java" if home else "java")
+    if java is None and _SUBMITTED not in os.environ:
+        raise EngineError("Spark needs Java, and there is none", hint=_INSTALL_JAVA)
     private = _private()
-    conf = SparkConf()
     master = settings.master or ("" if _SUBMITTED in os.environ else "local[*]")
     chosen = {
         **_QUIET,
@@ -100,7 +95,7 @@ def _started(settings: Spark) -> Opened:
         "spark.app.name": "slogan",
         **settings.conf,
     }
-    conf.setAll(list(chosen.items()))
+    conf = SparkConf().setAll(list(chosen.items()))
     if master:
         conf.setMaster(master)
     try:
@@ -129,11 +124,3 @@ def _end(session: SparkSession, private: Held) -> None:
     session.stop()
     for inside in private.path.iterdir():
         shutil.rmtree(inside, ignore_errors=True)
-
-
-def _require_java() -> None:
-    if _SUBMITTED in os.environ:
-        return
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which(f"{home}/bin/java" if home else "java") is None:
-        raise EngineError("Spark needs Java, and there is none", hint=_INSTALL_JAVA)

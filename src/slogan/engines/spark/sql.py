@@ -1,8 +1,7 @@
 """Spark's SQL: statements over frames, names quoted, integers in and out, errors without text.
 
-What Spark keeps for several statements: frames persisted under names of their own.
-
-What comes to this process from Spark: announced with its size, refused if it does not fit.
+What Spark keeps for several statements is persisted under names of its own. What comes from there
+to this process is announced with its size, and refused if it does not fit.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -27,19 +27,23 @@ from slogan.errors import OptionError, SloganError
 from slogan.progress import Progress
 
 
-def run(
-    session: SparkSession, text: str, args: Mapping[str, Any] | None = None, /, **frames: DataFrame
-) -> DataFrame:
+def run(text: str, args: Mapping[str, Any] | None = None, /, **frames: DataFrame) -> DataFrame:
     """The frame a statement describes, {name} standing for frames and :name for values."""
     # Spark makes a view of each frame and drops it, and with it whatever is persisted of the same
     # frame. Rows for which true is true are another frame, of which nothing is.
     views = {name: frame.filter("true") for name, frame in frames.items()}
+    session = next(iter(frames.values())).sparkSession
     return session.sql(text, dict(args or {}), **views)
 
 
 def quoted(name: str) -> str:
     """The name of a column in a statement for `run`, where braces are doubled."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
+
+
+def array(numbers: Ints) -> str:
+    """Integers of the driver as a constant in a statement."""
+    return f"array({', '.join(f'{n}L' for n in numbers.tolist())})"
 
 
 def ints(frame: DataFrame) -> list[Ints]:
@@ -49,9 +53,9 @@ def ints(frame: DataFrame) -> list[Ints]:
     return [np.ascontiguousarray(c.to_numpy(), dtype=np.int64) for c in table.columns]
 
 
-def one(frame: DataFrame) -> list[int]:
-    """The integers of the only row of a frame."""
-    return [int(column[0]) for column in ints(frame)]
+def one(text: str, args: Mapping[str, Any] | None = None, /, **frames: DataFrame) -> list[int]:
+    """The integers of the only row that a statement for `run` gives."""
+    return [int(column[0]) for column in ints(run(text, args, **frames))]
 
 
 def by_number(frame: DataFrame, numbers: int) -> Ints:
@@ -92,11 +96,10 @@ def discreet(problem: str, hint: str) -> Generator[None]:
         raise SloganError(problem, hint=hint) from None
 
 
-@contextmanager
-def asking() -> Generator[None]:
-    """Ask Spark for something about a log that it has counted."""
-    with discreet("Spark lost what it had counted", "check that the cluster is up; try again"):
-        yield
+asking = partial(
+    discreet, "Spark lost what it had counted", "check that the cluster is up; try again"
+)
+"""Spark is asked for something about a log that it has counted."""
 
 
 @contextmanager
@@ -148,7 +151,8 @@ class Arrivals:
     @classmethod
     def within(cls, memory_limit: str | None, progress: Progress) -> Arrivals:
         """Room as large as the limit, or half of the machine's memory."""
-        return cls(_bytes(memory_limit) if memory_limit else _memory() // 2, progress)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return cls(_bytes(memory_limit) if memory_limit else memory // 2, progress)
 
     def fit(self, size: int) -> bool:
         """Whether so many bytes may come."""
@@ -181,7 +185,3 @@ def _bytes(limit: str) -> int:
             f"a memory limit of {limit[:20]!r} is not understood", hint="write it as 4GB or 500MB"
         )
     return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS.index(found[2]))
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

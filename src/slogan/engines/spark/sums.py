@@ -1,11 +1,8 @@
-"""Which pairs each user speaks for, and what the users give them, in Spark.
+"""A histogram that stays in Spark: what comes to the driver are sums over users, exact integers.
 
-`capped` and `spread` of slogan/dp/selection in SQL, number for number. A user's coins are a
-function of one word, drawn on the driver, so a task that runs again tosses none.
-
-A histogram that stays in Spark: what comes to the driver are sums over users, exact integers.
-
-Each sum is that of the function of the same name in slogan/dp, in SQL, number for number.
+Each sum is that of the function of the same name in slogan/dp, in SQL, number for number. So are
+the choices of `capped`, which pairs a user speaks for: a user's coins are a function of one word,
+drawn on the driver, so a task that runs again tosses none.
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from slogan.engines.spark.counting import Numbered
 from slogan.engines.spark.sql import (
     Arrivals,
     Kept,
+    array,
     asking,
     by_number,
     frame_of,
@@ -64,7 +62,6 @@ _SPREAD = f"""
 class SparkContributions:
     """The sets C_u as a frame: user, pair, and for how many pairs the user speaks."""
 
-    session: SparkSession
     chosen: DataFrame
     pairs: int
     most: int
@@ -74,32 +71,16 @@ class SparkContributions:
     def held(self) -> Flags:
         return self.speakers > 0
 
+    @asking()
     def spread(self, halvings: Halvings, heaviest: Ints) -> Ints:
         still = np.flatnonzero(halvings < CLOSED)
-        weights = ", ".join(f"{weight}L" for weight in heaviest.tolist())
-        with asking():
-            given = run(
-                self.session,
-                _SPREAD.format(heaviest=f"array({weights})"),
-                chosen=self.chosen,
-                open=frame_of(self.session, pair=still, halvings=halvings[still].astype(np.int64)),
-            )
-            return by_number(given, self.pairs)
-
-
-def speaking(
-    session: SparkSession, clicks: DataFrame, kept: Kept, rng: Randomness, *, most: int, pairs: int
-) -> SparkContributions:
-    """The choices of `capped`; users with more pairs than so many get a word each, in order."""
-    with asking():
-        (many,) = ints(run(session, _MANY, {"most": most}, clicks=clicks))
-        own = rng.words(len(many)).view(np.int64)
-        words = frame_of(session, user=np.sort(many), own=own)
-        chosen = kept.keep(run(session, _CHOSEN, {"most": most}, clicks=clicks, own=words))
-        speakers = by_number(run(session, _SPEAKERS, chosen=chosen), pairs)
-    return SparkContributions(
-        session=session, chosen=chosen, pairs=pairs, most=most, speakers=speakers
-    )
+        left = halvings[still].astype(np.int64)
+        given = run(
+            _SPREAD.format(heaviest=array(heaviest)),
+            chosen=self.chosen,
+            open=frame_of(self.chosen.sparkSession, pair=still, halvings=left),
+        )
+        return by_number(given, self.pairs)
 
 
 _BYTES_PER_SUM = 8 * 2
@@ -164,74 +145,76 @@ class SparkHistogram:
         """user, pair, clicks: computed once, each user's rows together."""
         return self._kept.keep(self._numbered.clicks.repartition("user"))
 
+    @asking()
     def brought(self) -> PairHistogram:
         words = f"{self._rows:,} clicked pairs of users"
         self._arrivals.announce("count", words, histogram_bytes(self._rows, self.pairs))
-        with asking():
-            pair, number_of = ints(self._numbered.pairs.select("pair", "query_number"))
-            query = np.empty_like(number_of)
-            query[pair] = number_of
-            user, clicked, count = ints(self._numbered.clicks)
+        numbers = self._numbered.pairs.select("pair", "query_number")
+        user, pair, count = ints(self._numbered.clicks)
         return PairHistogram.of_rows(
-            user=user, pair=clicked, count=count, users=self.users, query=query
+            user=user,
+            pair=pair,
+            count=count,
+            users=self.users,
+            query=by_number(numbers, self.pairs),
         )
 
     @property
+    @asking()
     def pair_total(self) -> Ints:
-        with asking():
-            return by_number(run(self._session, _TOTALS, clicks=self.clicks), self.pairs)
+        return by_number(run(_TOTALS, clicks=self.clicks), self.pairs)
 
+    @asking()
     def query_of(self, pairs: Ints) -> Ints:
-        with asking():
-            place, query = ints(
-                run(
-                    self._session,
-                    "SELECT r.place, p.query_number FROM {pairs} p JOIN {released} r "
-                    "ON r.pair = p.pair",
-                    pairs=self._numbered.pairs,
-                    released=self._released(pairs),
-                )
-            )
-        return query[np.argsort(place)]
+        queries = run(
+            "SELECT r.place, p.query_number FROM {pairs} p JOIN {released} r ON r.pair = p.pair",
+            pairs=self._numbered.pairs,
+            released=self._released(pairs),
+        )
+        return by_number(queries, len(pairs))
 
+    @asking()
     def heaviest(self, most: int) -> float:
-        with asking():
-            found = run(self._session, _HEAVIEST, {"most": most}, clicks=self.clicks).head()
-        return float(found[0]) if found else 0.0
+        weight = run(_HEAVIEST, {"most": most}, clicks=self.clicks).head()
+        return float(weight[0]) if weight else 0.0
 
+    @asking()
     def capped(self, rng: Randomness, most: int) -> SparkContributions:
+        """The choices of `capped`; users with more pairs than so many get a word each, in order."""
         words = f"sums for {self.pairs:,} pairs"
         self._arrivals.announce("selection", words, _BYTES_PER_SUM * self.pairs)
-        return speaking(self._session, self.clicks, self._kept, rng, most=most, pairs=self.pairs)
+        (many,) = ints(run(_MANY, {"most": most}, clicks=self.clicks))
+        own = rng.words(len(many)).view(np.int64)
+        coins = frame_of(self._session, user=np.sort(many), own=own)
+        chosen = self._kept.keep(run(_CHOSEN, {"most": most}, clicks=self.clicks, own=coins))
+        speakers = by_number(run(_SPEAKERS, chosen=chosen), self.pairs)
+        return SparkContributions(chosen=chosen, pairs=self.pairs, most=most, speakers=speakers)
 
+    @asking()
     def clipped_counts(self, pairs: Ints, *, norm: int) -> Ints:
-        with asking():
-            return by_number(self._asked(_COUNTS, pairs, norm=norm), len(pairs))
+        counts = run(_COUNTS, {"norm": norm}, clicks=self.clicks, released=self._released(pairs))
+        return by_number(counts, len(pairs))
 
+    @asking()
     def size_sums(self, pairs: Ints) -> Ints:
-        with asking():
-            found = by_number(self._asked(_SIZES, pairs), LARGEST + 1)
-        found[0] = self.users - found.sum()
-        return found << BITS
+        sizes = run(_SIZES, clicks=self.clicks, released=self._released(pairs))
+        users = by_number(sizes, LARGEST + 1)
+        users[0] = self.users - users.sum()
+        return users << BITS
 
+    @asking()
     def coverage_sums(self, pairs: Ints) -> Ints:
-        with asking():
-            return np.array(one(self._asked(_COVERAGE, pairs)), dtype=np.int64)
+        sums = one(_COVERAGE, clicks=self.clicks, released=self._released(pairs))
+        return np.array(sums, dtype=np.int64)
 
+    @asking()
     def together_sums(self, pairs: Ints, grouping: Grouping) -> Ints:
         size, some = grouping.categories, grouping.category >= 0
         kinds = frame_of(self._session, pair=pairs[some], category=grouping.category[some])
-        with asking():
-            held = run(self._session, _KINDS_HELD, clicks=self.clicks, kinds=kinds)
-            weighed = run(self._session, _WEIGHED, held=held)
-            table = by_number(
-                run(self._session, _TOGETHER, {"size": size}, weighed=weighed), size * size
-            )
+        held = run(_KINDS_HELD, clicks=self.clicks, kinds=kinds)
+        sums = run(_TOGETHER, {"size": size}, weighed=run(_WEIGHED, held=held))
+        table = by_number(sums, size * size)
         return table.reshape(size, size)[np.triu_indices(size)]
-
-    def _asked(self, text: str, pairs: Ints, **values: int) -> DataFrame:
-        released = self._released(pairs)
-        return run(self._session, text, values, clicks=self.clicks, released=released)
 
     def _released(self, pairs: Ints) -> DataFrame:
         return frame_of(self._session, pair=pairs, place=np.arange(len(pairs)))

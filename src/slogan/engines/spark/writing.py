@@ -6,6 +6,8 @@ Everything here sees the released rows only: user, pair, clicks, the shown names
 from __future__ import annotations
 
 import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +46,13 @@ def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
     types = dict.fromkeys(log.columns.names, "string")
     if log.format == "jsonl":
         roles = log.columns.roles
-        asked = ", ".join(map(_mostly_numbers, roles))
-        found = one(
-            run(
-                session,
-                f"SELECT {asked} FROM (SELECT {PARSED} AS v FROM {{lines}})",
-                {role: json_path(name) for role, name in roles.items()},
-                lines=lines(session, paths(log), log.encoding),
-            )
+        questions = ", ".join(map(_mostly_numbers, roles))
+        answers = one(
+            f"SELECT {questions} FROM (SELECT {PARSED} AS v FROM {{lines}})",
+            {role: json_path(name) for role, name in roles.items()},
+            lines=lines(session, paths(log), log.encoding),
         )
-        types |= {n: "json" for n, numbers in zip(roles.values(), found, strict=True) if numbers}
+        types |= {n: "json" for n, numbers in zip(roles.values(), answers, strict=True) if numbers}
     return types
 
 
@@ -69,33 +68,26 @@ def kind_of_ids(spark_type: str) -> IdKind | None:
     return kind_of_type(_TYPES.get(spark_type, spark_type.upper()))
 
 
-def kind_of_shown(session: SparkSession, shown: DataFrame) -> IdKind:
+def kind_of_shown(shown: DataFrame) -> IdKind:
     """What kind of pseudonym looks like the IDs of shown users, which are text."""
     (others,) = one(
-        run(
-            session,
-            "SELECT count_if(NOT regexp_like(shown, :digits)) FROM {shown}",
-            {"digits": "^[1-9][0-9]{0,17}$"},
-            shown=shown,
-        )
+        "SELECT count_if(NOT regexp_like(shown, :digits)) FROM {shown}",
+        {"digits": "^[1-9][0-9]{0,17}$"},
+        shown=shown,
     )
     return IdKind(type="text" if others else "integer")
 
 
-def placed(
-    session: SparkSession, log: SearchLog, output: Output, shown: DataFrame
-) -> tuple[DataFrame, int]:
+def placed(log: SearchLog, output: Output, shown: DataFrame) -> tuple[DataFrame, int]:
     """The shown users with their place in the order of names and the part they are written to.
 
     Returns user, shown, place, part, and how many parts there are. Where parts end is a function of
     what is released, not of how Spark divides its work, which depends on the whole log.
     """
     user, place = ints(
-        run(
-            session,
-            """SELECT `user`, row_number() OVER (
-                   ORDER BY try_cast(shown AS DECIMAL(38)) NULLS LAST, shown) FROM {shown}""",
-            shown=shown,
+        shown.selectExpr(
+            "`user`",
+            "row_number() OVER (ORDER BY try_cast(shown AS DECIMAL(38)) NULLS LAST, shown)",
         )
     )
     user = user[np.argsort(place)]
@@ -104,53 +96,38 @@ def placed(
     np.add.at(rows, owner, output.count if log.counts_events else 1)
     rows = rows[np.searchsorted(numbers, user)]
     part = np.unique((np.cumsum(rows) - rows) // ROWS_PER_PART, return_inverse=True)[1]
-    places = frame_of(session, user=user, place=np.arange(len(user)), part=part)
     named = run(
-        session,
         "SELECT p.user, s.shown, p.place, p.part FROM {places} p JOIN {shown} s ON s.user = p.user",
-        places=places,
+        places=frame_of(shown.sparkSession, user=user, place=np.arange(len(user)), part=part),
         shown=shown,
     )
     return named, int(part.max(initial=-1)) + 1
 
 
 def write_log(
-    session: SparkSession,
-    log: SearchLog,
-    types: dict[str, str],
-    released: DataFrame,
-    parts: int,
-    target: Path,
+    log: SearchLog, types: dict[str, str], released: DataFrame, parts: int, target: Path
 ) -> None:
     """Write rows of part, place, shown, query, url, clicks as a folder of that many files."""
     if log.counts_events:
         # A log of events gets one row per click back.
-        released = run(
-            session,
-            "SELECT *, explode(sequence(1L, clicks)) AS nth FROM {r}",
-            r=released,
-        )
-    if log.format == "parquet":
-        columns = ", ".join(
-            f"{_cast(place, types[name])} AS {quoted(name)}" for name, place in _places(log).items()
-        )
-        rows = run(session, f"SELECT {_KEYS}, {columns} FROM {{r}}", r=released)
-        _write_parts(rows, parts, target, "parquet", "zstd", log.suffix)
-        return
-    packing = {"": "none", ".gz": "gzip", ".zst": _OURS}[log.compression]
-    rows = _lines(session, log, types, released)
-    if log.header and log.format in ("tsv", "csv"):
-        rows = rows.union(_headers(session, log, max(parts, 1)))
-    _write_parts(rows, parts, target, "text", packing, log.suffix)
-
-
-def _places(log: SearchLog) -> dict[str, str]:
-    """What each column of the log is filled with."""
+        released = released.selectExpr("*", "explode(sequence(1L, clicks)) AS nth")
     columns = log.columns
     roles = {columns.user: "shown", columns.query: "query", columns.url: "url"}
     if columns.count is not None:
         roles[columns.count] = "clicks"
-    return {name: roles.get(name, "NULL") for name in columns.names}
+    places = {name: roles.get(name, "NULL") for name in columns.names}
+    if log.format == "parquet":
+        values = (
+            f"{_cast(place, types[name])} AS {quoted(name)}" for name, place in places.items()
+        )
+        rows = run(f"SELECT {_KEYS}, {', '.join(values)} FROM {{r}}", r=released)
+        _write_parts(rows, parts, target, "parquet", "zstd", log.suffix)
+        return
+    packing = {"": "none", ".gz": "gzip", ".zst": _OURS}[log.compression]
+    rows = _lines(log, types, places, released)
+    if log.header and log.format in ("tsv", "csv"):
+        rows = rows.union(_headers(rows.sparkSession, log, max(parts, 1)))
+    _write_parts(rows, parts, target, "text", packing, log.suffix)
 
 
 def _cast(place: str, spark_type: str) -> str:
@@ -168,7 +145,6 @@ def _headers(session: SparkSession, log: SearchLog, parts: int) -> DataFrame:
     names = log.columns.names
     header = "\t".join(names) if log.format == "tsv" else ",".join(map(_csv_field, names))
     return run(
-        session,
         "SELECT part, -1L, '', '', :header FROM {parts}",
         {"header": header},
         parts=frame_of(session, part=np.arange(parts)),
@@ -180,13 +156,12 @@ def _csv_field(text: str) -> str:
 
 
 def _lines(
-    session: SparkSession, log: SearchLog, types: dict[str, str], released: DataFrame
+    log: SearchLog, types: dict[str, str], places: dict[str, str], released: DataFrame
 ) -> DataFrame:
     """The released rows as lines."""
-    places = _places(log)
     if log.format == "jsonl":
         fields = ", ".join(
-            f":key{i}, {_json_value(session, place, types[name], released)}"
+            f":key{i}, {_json_value(place, types[name], released)}"
             for i, (name, place) in enumerate(places.items())
         )
         line = f"to_json(named_struct({fields}), map('ignoreNullFields', 'false'))"
@@ -194,7 +169,6 @@ def _lines(
         value = _text if log.format == "tsv" else _csv_text
         line = f"concat_ws(:between, {', '.join(map(value, places.values()))})"
     return run(
-        session,
         f"SELECT {_KEYS}, {line} AS line FROM {{r}}",
         {
             "between": "\t" if log.format == "tsv" else ",",
@@ -215,13 +189,11 @@ def _csv_text(place: str) -> str:
     return f"IF(regexp_like({text}, :special), {doubled}, {text})"
 
 
-def _json_value(session: SparkSession, place: str, kind: str, released: DataFrame) -> str:
+def _json_value(place: str, kind: str, released: DataFrame) -> str:
     if place == "NULL" or kind != "json":
         return f"CAST({place} AS STRING)"
     # A number in JSON stays one if all that is released in its column are whole numbers.
-    (other,) = one(
-        run(session, f"SELECT count_if(try_cast({place} AS BIGINT) IS NULL) FROM {{r}}", r=released)
-    )
+    (other,) = one(f"SELECT count_if(try_cast({place} AS BIGINT) IS NULL) FROM {{r}}", r=released)
     return f"CAST({place} AS {'STRING' if other else 'BIGINT'})"
 
 
@@ -231,48 +203,41 @@ def _write_parts(
     """Write each part as one file, in order, with nothing of Spark's beside it."""
     if parts:
         ordered = rows.repartition(min(parts, _MOST_TASKS), _ORDER[0]).sortWithinPartitions(*_ORDER)
-        written = _written(ordered.drop(*_ORDER[1:]), target, format, compression, by=_ORDER[0])
+        rows, by = ordered.drop(*_ORDER[1:]), _ORDER[:1]
     else:  # nothing is released: one file without rows
-        written = _written(rows.drop(*_ORDER).coalesce(1), target, format, compression)
-    target.mkdir()
-    for i, file in enumerate(written):
-        _place(file, target / f"part-{i:05}{suffix}", packed=compression == _OURS)
-    shutil.rmtree(_staging(target))
-
-
-def _place(file: Path, target: Path, *, packed: bool) -> None:
-    """Give a written file its name; Spark writes text as Zstandard only with Hadoop's own code."""
-    if not packed:
-        file.rename(target)
-        return
-    with file.open("rb") as plain, target.open("wb") as packing:
-        zstandard.ZstdCompressor().copy_stream(plain, packing)
-    file.unlink()
+        rows, by = rows.drop(*_ORDER).coalesce(1), ()
+    plain = "none" if compression == _OURS else compression
+    with _written(rows, target, format, plain, *by) as files:
+        target.mkdir()
+        for i, file in enumerate(files):
+            named = target / f"part-{i:05}{suffix}"
+            if compression != _OURS:
+                file.rename(named)
+                continue
+            # Spark writes text as Zstandard only with Hadoop's own code.
+            with file.open("rb") as unpacked, named.open("wb") as packed:
+                zstandard.ZstdCompressor().copy_stream(unpacked, packed)
+            file.unlink()
 
 
 def write_table(frame: DataFrame, target: Path) -> None:
     """Write a frame as one Parquet file."""
-    (file,) = _written(frame.coalesce(1), target, "parquet", "zstd")
-    file.rename(target)
-    shutil.rmtree(_staging(target))
+    with _written(frame.coalesce(1), target, "parquet", "zstd") as (file,):
+        file.rename(target)
 
 
+@contextmanager
 def _written(
-    frame: DataFrame, target: Path, format: str, compression: str, *, by: str | None = None
-) -> list[Path]:
-    """The files that Spark wrote, in order, in a folder beside the target."""
-    writer = frame.write.format(format)
-    writer = writer.option("compression", "none" if compression == _OURS else compression)
-    if by is not None:
-        writer = writer.partitionBy(by)
-    writer.option("maxRecordsPerFile", 0).save(address(_staging(target)))
-    return sorted(_staging(target).rglob("part-*"), key=_number_of_part)
+    frame: DataFrame, target: Path, format: str, compression: str, *by: str
+) -> Generator[list[Path]]:
+    """The files that Spark wrote, in order, in a folder beside the target that is then removed."""
+    staging = target.with_name(f".{target.name}.spark")
+    writer = frame.write.format(format).partitionBy(*by)
+    writer.options(compression=compression, maxRecordsPerFile=0).save(address(staging))
+    yield sorted(staging.rglob("part-*"), key=_number_of_part)
+    shutil.rmtree(staging)
 
 
 def _number_of_part(file: Path) -> tuple[int, str]:
     number = file.parent.name.partition("=")[2]
     return int(number or 0), file.name
-
-
-def _staging(target: Path) -> Path:
-    return target.with_name(f".{target.name}.spark")

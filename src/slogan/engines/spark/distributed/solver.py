@@ -1,4 +1,4 @@
-"""A packing problem solved in Spark: pruned, relaxed by relaxation, made whole by rounding.
+"""A packing problem solved in Spark: pruned, relaxed and made whole by relaxation.
 
 What comes to this process are the clicks on pairs that may be released, for the exact gate, or for
 the search of the solver `packing` where there is room for what is in play.
@@ -13,14 +13,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
 from slogan.engines.engine import Packed, Question, Trace
 from slogan.engines.spark.counting import Numbered
-from slogan.engines.spark.distributed import relaxation, rounding
+from slogan.engines.spark.distributed import relaxation
 from slogan.engines.spark.distributed.checkpoints import COMMON, Checkpoints
-from slogan.engines.spark.distributed.relaxation import charges, cheapest, fitting
 from slogan.engines.spark.sql import Arrivals, discreet, histogram_bytes, ints, one, run
 from slogan.histogram import PairHistogram, Remainder
 from slogan.planning.program import gap
@@ -41,9 +40,18 @@ _SHARE_OF_STEPS = 0.5
 """Of the time there is; the rest is for whole counts."""
 
 
-def pack(
-    session: SparkSession, numbered: Numbered, asked: Question, effort: Effort, room: Arrivals
-) -> Packed:
+NOTHING = Remainder(
+    hist=PairHistogram(
+        **{name: np.zeros(0, dtype=np.int64) for name in ("user", "pair", "count", "query")},
+        users=0,
+        pairs=0,
+    ),
+    users=np.zeros(0, dtype=np.int64),
+    pairs=np.zeros(0, dtype=np.int64),
+)
+
+
+def pack(numbered: Numbered, asked: Question, effort: Effort, room: Arrivals) -> Packed:
     """Solve a packing problem, or as much of it as does not fit this process.
 
     Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
@@ -56,65 +64,40 @@ def pack(
             "the same command goes on from the last checkpoint",
         ),
     ):
-        kept = Checkpoints(session, folder)
-        found = _packed(session, numbered, asked, effort, room, kept)
+        kept = Checkpoints(numbered.clicks.sparkSession, folder)
+        fits = kept.save(COMMON, 0, relaxation.fitting(numbered.clicks, asked))
+        packed = _Work(numbered, asked, room, kept, fits).packed(effort)
         kept.remove()
-    return found
-
-
-def _packed(
-    session: SparkSession,
-    numbered: Numbered,
-    asked: Question,
-    effort: Effort,
-    room: Arrivals,
-    kept: Checkpoints,
-) -> Packed:
-    fits = kept.save(COMMON, 0, fitting(numbered.clicks, asked))
-    rows, pairs, clicks = one(
-        run(
-            session,
-            "SELECT count(*), count(DISTINCT pair), coalesce(sum(clicks), 0) FROM {fits}",
-            fits=fits,
-        )
-    )
-    work = _Work(session, numbered, asked, room, kept, fits)
-    too_dear = numbered.clicks_of_pairs - clicks
-    if rows == 0:
-        least = cheapest(session, numbered.clicks)
-        return Packed(left=NOTHING, x=None, bound=0.0, too_dear=too_dear, cheapest=least)
-    if not asked.forced and room.fit(histogram_bytes(rows, pairs)):
-        everything = run(session, "SELECT DISTINCT pair FROM {fits}", fits=fits)
-        return Packed(left=work.handed_over(everything), x=None, bound=None, too_dear=too_dear)
-    kept.of(work.digest())
-    left, x, bound, trace = work.solved(effort)
-    return Packed(left=left, x=x, bound=bound, trace=trace, too_dear=too_dear)
-
-
-NOTHING = Remainder(
-    hist=PairHistogram(
-        **{name: np.zeros(0, dtype=np.int64) for name in ("user", "pair", "count", "query")},
-        users=0,
-        pairs=0,
-    ),
-    users=np.zeros(0, dtype=np.int64),
-    pairs=np.zeros(0, dtype=np.int64),
-)
+    return packed
 
 
 @dataclass(frozen=True)
 class _Work:
-    session: SparkSession
     numbered: Numbered
     asked: Question
     room: Arrivals
     kept: Checkpoints
     fits: DataFrame
 
-    def digest(self) -> str:
+    def packed(self, effort: Effort) -> Packed:
+        rows, pairs, clicks = one(
+            "SELECT count(*), count(DISTINCT pair), coalesce(sum(clicks), 0) FROM {fits}",
+            fits=self.fits,
+        )
+        too_dear = self.numbered.clicks_of_pairs - clicks
+        if rows == 0:
+            least = relaxation.cheapest(self.numbered.clicks)
+            return Packed(left=NOTHING, x=None, bound=0.0, too_dear=too_dear, cheapest=least)
+        if not self.asked.forced and self.room.fit(histogram_bytes(rows, pairs)):
+            everything = self.fits.select("pair").distinct()
+            return Packed(left=self._handed_over(everything), x=None, bound=None, too_dear=too_dear)
+        self.kept.of(self._digest())
+        left, x, bound, trace = self._solved(effort)
+        return Packed(left=left, x=x, bound=bound, trace=trace, too_dear=too_dear)
+
+    def _digest(self) -> str:
         """What tells this problem from others: its numbers, in any order, and what is asked."""
         (found,) = run(
-            self.session,
             """SELECT count(*), sum(CAST(xxhash64(`user`, pair, clicks, upper) AS DECIMAL(38))),
                       sum(CAST(hash(pair, `user`, clicks) AS DECIMAL(38))) FROM {fits}""",
             fits=self.fits,
@@ -122,39 +105,32 @@ class _Work:
         told = repr((tuple(map(str, found)), self.asked.limit, self.asked.one_of_query))
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
-    def solved(self, effort: Effort) -> tuple[Remainder, Ints | None, float, Trace]:
+    def _solved(self, effort: Effort) -> tuple[Remainder, Ints | None, float, Trace]:
         """Left pairs with counts, or without if the search should choose them; bound and trace."""
         begun = self.kept.last("step")
         if begun is None:
-            entries = charges(self.session, self.fits, self.numbered, self.asked)
-            begun = 0, self.kept.save("step", 0, relaxation.begun(entries))
-        free = self._free(begun[1])
-        (given,) = one(run(self.session, "SELECT coalesce(sum(x), 0) FROM {free}", free=free))
+            entries = relaxation.charges(self.fits, self.numbered, self.asked)
+            begun = 0, self.kept.save("step", 0, relaxation.begin_steps(entries))
+        # Pairs on no line that could bind get as many clicks as each may have.
+        free = run(
+            """SELECT DISTINCT f.pair, f.upper AS x FROM {fits} f
+               LEFT ANTI JOIN {place} e ON e.pair = f.pair""",
+            fits=self.fits,
+            place=begun[1],
+        )
+        free = self.kept.save("free", 0, free)
+        given = relaxation.clicks_of(free)
         place, bound, trace = self._relaxed(*begun, given, effort)
-        wanted = relaxation.in_play(self.session, place, dearest=WORTH_TRYING)
+        wanted = relaxation.in_play(place, dearest=WORTH_TRYING)
         wanted = self.kept.save("wanted", 0, wanted.union(free.select("pair")))
         if self.room.fit(histogram_bytes(*self._size_of(wanted))):
-            return self.handed_over(wanted), None, bound, trace
+            return self._handed_over(wanted), None, bound, trace
         state = self._whole(place, lambda value: effort.report(value + given, bound))
-        whole = rounding.released(self.session, state)
+        whole = relaxation.released(state)
         chosen = self.kept.save("chosen", 0, whole.union(free.select("pair", "x")))
-        left = self.handed_over(chosen)
+        left = self._handed_over(chosen)
         pair, x = ints(chosen)
         return left, x[np.argsort(pair)], bound, trace
-
-    def _free(self, place: DataFrame) -> DataFrame:
-        """Pairs on no line that could bind: as many clicks as each may have."""
-        return self.kept.save(
-            "free",
-            0,
-            run(
-                self.session,
-                """SELECT DISTINCT f.pair, f.upper AS x FROM {fits} f
-                   LEFT ANTI JOIN {place} e ON e.pair = f.pair""",
-                fits=self.fits,
-                place=place,
-            ),
-        )
 
     def _relaxed(
         self, number: int, place: DataFrame, given: int, effort: Effort
@@ -166,8 +142,8 @@ class _Work:
         while True:
             looked = trace[-1][0] if trace else 0
             if number >= looked + CHECK_EVERY * STEPS_AT_ONCE:
-                found = relaxation.reached(self.session, place)
-                trace.append((number, found.value + given, found.bound + given))
+                value, bound = relaxation.value_and_bound(place)
+                trace.append((number, value + given, bound + given))
                 self.kept.note("trace", trace)
                 effort.report(*trace[-1][1:])
             if _enough(trace, number, end):
@@ -179,49 +155,29 @@ class _Work:
 
     def _whole(self, place: DataFrame, report: Callable[[int], None]) -> DataFrame:
         """Rounds until no pair may get another click."""
-        number, state = self.kept.last("round") or (0, rounding.begun(place))
+        number, state = self.kept.last("round") or (0, relaxation.begin_rounds(place))
         while True:
             for _ in range(ROUNDS_AT_ONCE):
-                state = rounding.next_round(state)
+                state = relaxation.next_round(state)
             number += ROUNDS_AT_ONCE
             state = self.kept.save("round", number, state)
-            report(rounding.size(self.session, state))
-            if rounding.open_pairs(self.session, state) == 0:
+            report(relaxation.clicks_of(relaxation.released(state)))
+            if relaxation.open_pairs(state) == 0:
                 return state
 
     def _size_of(self, chosen: DataFrame) -> tuple[int, int]:
         rows, pairs = one(
-            run(
-                self.session,
-                """SELECT count(*), count(DISTINCT f.pair) FROM {fits} f
-                   LEFT SEMI JOIN {chosen} c ON c.pair = f.pair""",
-                fits=self.fits,
-                chosen=chosen,
-            )
+            "SELECT count(*), count(DISTINCT pair) FROM {rows}", rows=_only(self.fits, chosen)
         )
         return rows, pairs
 
-    def handed_over(self, chosen: DataFrame) -> Remainder:
+    def _handed_over(self, chosen: DataFrame) -> Remainder:
         """The clicks of all holders of the chosen pairs, numbered anew."""
         size = self._size_of(chosen)
         words = f"{size[0]:,} clicked pairs of users"
         self.room.announce("solve", words, histogram_bytes(*size))
-        rows = run(
-            self.session,
-            """SELECT f.user, f.pair, f.clicks FROM {fits} f
-               LEFT SEMI JOIN {chosen} c ON c.pair = f.pair""",
-            fits=self.fits,
-            chosen=chosen,
-        )
-        named = run(
-            self.session,
-            """SELECT p.pair, p.query_number FROM {pairs} p
-               LEFT SEMI JOIN {chosen} c ON c.pair = p.pair""",
-            pairs=self.numbered.pairs,
-            chosen=chosen,
-        )
-        number, query = ints(named)
-        user, pair, count = ints(rows)
+        number, query = ints(_only(self.numbered.pairs, chosen).select("pair", "query_number"))
+        user, pair, count = ints(_only(self.fits, chosen).select("user", "pair", "clicks"))
         users, user = np.unique(user, return_inverse=True)
         pairs, pair = np.unique(pair, return_inverse=True)
         query = np.unique(query[np.argsort(number)], return_inverse=True)[1]
@@ -229,6 +185,12 @@ class _Work:
             user=user, pair=pair, count=count, users=len(users), query=query
         )
         return Remainder(hist=hist, users=users, pairs=pairs)
+
+
+def _only(rows: DataFrame, chosen: DataFrame) -> DataFrame:
+    """The rows of the chosen pairs."""
+    joined = "SELECT * FROM {rows} r LEFT SEMI JOIN {chosen} c ON c.pair = r.pair"
+    return run(joined, rows=rows, chosen=chosen)
 
 
 def _enough(trace: list[tuple[int, float, float]], number: int, end: float) -> bool:
