@@ -64,7 +64,7 @@ def counted_on_spark(log: Path) -> dict[str, object]:
         ours.session.range(1).collect()
         started = time.perf_counter() - start
         found = counted(log, Spark(session=ours.session))
-        ours.end()
+        ours.close()
         (told,) = Path(events).iterdir()
         return {**found, "start_up": started, **_moved(told)}
 

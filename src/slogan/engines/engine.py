@@ -77,12 +77,13 @@ class Counted:
 
     def sizes(self, texts: Sequence[int], shared: Sequence[int]) -> tuple[LogSize, LogSize]:
         """See `Engine.sizes`; given are the numbers of queries and urls, of all and of shared."""
-        hist, (queries, urls) = self.hist, shared
-        return LogSize(
-            clicks=self.clicks, users=self.users, queries=texts[0], urls=texts[1], pairs=self.pairs
-        ), LogSize(
-            clicks=hist.clicks, users=hist.users, queries=queries, urls=urls, pairs=hist.pairs
-        )
+
+        def size(of: Counted | PairHistogram, queries: int, urls: int) -> LogSize:
+            return LogSize(
+                clicks=of.clicks, users=of.users, queries=queries, urls=urls, pairs=of.pairs
+            )
+
+        return size(self, *texts), size(self.hist, *shared)
 
 
 class Engine(Protocol):
@@ -191,12 +192,7 @@ class Packer(Protocol):
     """What an engine can do besides: solve, where it counted, what does not fit this process."""
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
-        """Count a log without unique pairs; the clicks stay if they do not fit this process.
-
-        Args:
-            log: The log; an engine counts one.
-            forced: Whether they stay in any case.
-        """
+        """Count a log without unique pairs; the clicks stay if forced, or too many to come here."""
         ...
 
     def pack(self, asked: Question, effort: Effort) -> Packed:
@@ -234,12 +230,8 @@ def with_numbers_of(
 ) -> PairHistogram:
     """The second histogram with the numbers of the first; what is new comes after.
 
-    Args:
-        first: The histogram whose numbers stay.
-        second: The histogram that gets other numbers.
-        user: For each user of the second the number in the first, or −1.
-        pair: For each pair of the second the number in the first, or −1.
-        query: For each pair of the second the number of its query in the first, or −1.
+    Given are for each user and each pair of the second the number in the first, or −1, and for each
+    pair that of its query.
     """
     queries = int(first.query.max(initial=-1)) + 1
     new = np.flatnonzero(query < 0)

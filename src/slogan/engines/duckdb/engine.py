@@ -29,7 +29,7 @@ from slogan.logs.files import unreadable
 from slogan.logs.rows import NO_CLICK, fields_of, literal, parquet_sql, rows_sql, source_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.progress import Progress, silent
-from slogan.storage.database import clearly, connected, limit_memory, no_room, reason
+from slogan.storage.database import clearly, connected, limit_memory, reason
 from slogan.storage.folders import Held, cleaning, scratch
 
 
@@ -73,10 +73,8 @@ class DuckDBEngine:
                        CASE WHEN reason IS NULL THEN url END AS url,
                        CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
                 FROM ({self._rows(log, source)})""")
-        except duckdb.OutOfMemoryException:
-            raise no_room() from None
         except duckdb.Error as cause:
-            if reason(cause):
+            if isinstance(cause, duckdb.OutOfMemoryException) or reason(cause):
                 raise
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
@@ -243,11 +241,8 @@ class DuckDBEngine:
     @clearly()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
         self._remember_names(output, pseudonyms)
-        self._copy(
-            'SELECT u.name AS "user", m.shown AS pseudonym '
-            'FROM shown m JOIN users u USING ("user") ORDER BY u.name',
-            target,
-        )
+        table = 'SELECT name AS "user", shown AS pseudonym FROM shown JOIN users USING ("user")'
+        self._copy(f"{table} ORDER BY name", target)
 
     @clearly()
     def write_users(self, users: Ints, target: Path) -> None:

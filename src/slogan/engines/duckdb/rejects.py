@@ -34,10 +34,7 @@ def raise_if_bad(
 ) -> dict[str, int]:
     """Raise for the first bad row of a log that was read, or count all if they may be skipped.
 
-    Args:
-        sql: The connection that holds the `rows` as read.
-        log: What was read.
-        sources: The SQL that reads each file again, by the file's name.
+    The `rows` as read are in the database; the SQL of sources reads each file again, by its name.
     """
     unread = _unread(sql)
     counted = sql.execute(

@@ -30,10 +30,9 @@ class Spark(EngineSettings):
 
     @property
     def peek(self) -> Peek:
-        def names(addresses: tuple[str, ...], kind: str, encoding: str) -> tuple[str, ...]:
-            return self.module("engine").column_names(self, addresses, kind, encoding)
-
-        return names
+        return lambda places, kind, encoding: self.module("engine").column_names(
+            self, places, kind, encoding
+        )
 
     @classmethod
     def for_log(cls, log: object) -> Self | None:

@@ -182,25 +182,20 @@ def _for_now(frame: DataFrame) -> Generator[DataFrame]:
 def _numbered_pairs(held: DataFrame, rows: int) -> DataFrame:
     parted = _parted(held, "query", rows)
     pairs, queries = _starts(parted, "count(*)", "count(DISTINCT query)")
-    return run(
-        f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY query, url) - 1
-                       + element_at({pairs}, stretch + 1) AS pair,
-                   dense_rank() OVER (PARTITION BY stretch ORDER BY query) - 1
-                       + element_at({queries}, stretch + 1) AS query_number, query, url, apart
-            FROM {{parted}}""",
-        parted=parted,
-    )
+    pair = _rank("row_number()", "query, url", pairs)
+    query = _rank("dense_rank()", "query", queries)
+    return parted.selectExpr(f"{pair} AS pair", f"{query} AS query_number", "query", "url", "apart")
 
 
 def _numbered_users(names: DataFrame, rows: int) -> DataFrame:
     parted = _parted(names, "name", rows)
     (users,) = _starts(parted, "count(*)")
-    return run(
-        f"""SELECT row_number() OVER (PARTITION BY stretch ORDER BY name) - 1
-                       + element_at({users}, stretch + 1) AS user, name
-            FROM {{parted}}""",
-        parted=parted,
-    )
+    return parted.selectExpr(f"{_rank('row_number()', 'name', users)} AS user", "name")
+
+
+def _rank(within: str, order: str, starts: str) -> str:
+    window = f"OVER (PARTITION BY stretch ORDER BY {order})"
+    return f"{within} {window} - 1 + element_at({starts}, stretch + 1)"
 
 
 def _parted(frame: DataFrame, text: str, rows: int) -> DataFrame:
@@ -221,12 +216,9 @@ def _starts(parted: DataFrame, *counts: str) -> list[str]:
     """For each count, the sums over earlier stretches as an array of SQL."""
     counted = f"SELECT stretch, {', '.join(counts)} FROM {{parted}} GROUP BY stretch"
     stretch, *sizes = ints(run(counted, parted=parted))
-    arrays: list[str] = []
-    for size in sizes:
-        whole = np.zeros(int(stretch.max(initial=0)) + 1, dtype=np.int64)
-        whole[stretch] = size
-        arrays.append(array(np.cumsum(whole) - whole))
-    return arrays
+    whole = np.zeros((len(sizes), int(stretch.max(initial=0)) + 1), dtype=np.int64)
+    whole[:, stretch] = sizes
+    return [array(before) for before in np.cumsum(whole, axis=1) - whole]
 
 
 def known_pairs(mine: Numbered, theirs: Numbered) -> tuple[Ints, Ints]:

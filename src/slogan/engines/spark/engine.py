@@ -26,19 +26,9 @@ from slogan.engines.engine import (
     with_numbers_of,
 )
 from slogan.engines.pseudonyms import IdKind
-from slogan.engines.spark import Spark, counting, reading, writing
+from slogan.engines.spark import Spark, counting, reading, sql, writing
 from slogan.engines.spark.distributed import solver
 from slogan.engines.spark.session import Opened, opened
-from slogan.engines.spark.sql import (
-    Arrivals,
-    Kept,
-    asking,
-    discreet,
-    frame_of,
-    histogram_bytes,
-    one,
-    run,
-)
 from slogan.engines.spark.sums import SparkHistogram
 from slogan.errors import EmptyLogError
 from slogan.histogram import LogSize, Output, PairHistogram
@@ -47,7 +37,7 @@ from slogan.planning.solvers import Effort
 from slogan.progress import Progress, silent
 
 _writing = partial(
-    discreet,
+    sql.discreet,
     "Spark cannot write the release",
     "choose a folder that every worker can write to; if a released value does not fit the "
     "type of its column, widen the types of the count and user columns, or make them text",
@@ -58,10 +48,10 @@ class SparkEngine:
     """Counts one log and writes outputs for it."""
 
     def __init__(self, settings: Spark, progress: Progress = silent) -> None:
-        self._arrivals = Arrivals.within(settings.memory_limit, progress)
+        self._arrivals = sql.Arrivals.within(settings.memory_limit, progress)
         self._opened = opened(settings)
         self._session = self._opened.session
-        self._kept = Kept(self._session)
+        self._kept = sql.Kept(self._session)
         self._log: SearchLog | None = None
         self._added: DataFrame | None = None
         self._numbered: counting.Numbered | None = None
@@ -95,7 +85,7 @@ class SparkEngine:
         whole = SparkHistogram(self._session, numbered, self._arrivals, self._kept)
         rows, users, pairs = numbered.size
         stayed = None
-        if not fits(histogram_bytes(rows, pairs)):
+        if not fits(sql.histogram_bytes(rows, pairs)):
             stayed = Shared(users=users, pairs=pairs, clicks=numbered.clicks_of_pairs)
         here = solver.NOTHING.hist if stayed else whole
         self._result = Counted(
@@ -119,7 +109,7 @@ class SparkEngine:
         try:
             second = other.count(log, unique_pairs=True).hist
             theirs = other._numbers
-            with asking():
+            with sql.asking():
                 pair, query = counting.known_pairs(mine, theirs)
                 user = counting.known_users(mine, theirs, users)
         except EmptyLogError:
@@ -132,27 +122,27 @@ class SparkEngine:
     def _numbers(self) -> counting.Numbered:
         return require_counted(self._numbered)
 
-    @asking()
+    @sql.asking()
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = require_counted(self._result)
         # One by one: asked for both at once, Spark would move every row twice.
         questions = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
         whole, shared = (
-            [number for question in questions for number in one(question, table=table)]
+            [number for question in questions for number in sql.one(question, table=table)]
             for table in (require_counted(self._added), self._numbers.pairs)
         )
         return counted.sizes(whole, shared)
 
-    @asking()
+    @sql.asking()
     def urls(self, pairs: Ints) -> list[str]:
-        rows = run(
+        rows = sql.run(
             "SELECT url FROM {pairs} JOIN {chosen} USING (pair) ORDER BY pair",
             pairs=self._numbers.pairs,
-            chosen=frame_of(self._session, pair=pairs),
+            chosen=sql.frame_of(self._session, pair=pairs),
         ).collect()
         return [row["url"] for row in rows]
 
-    @asking()
+    @sql.asking()
     def id_kind(self, output: Output | None) -> IdKind:
         fitting = writing.kind_of_ids(self._types[require_counted(self._log).columns.user])
         if fitting is not None or output is None:
@@ -163,12 +153,12 @@ class SparkEngine:
         """The users of an output and what they are called in it: user, shown."""
         numbers = np.unique(output.user)
         if pseudonyms is not None:
-            return frame_of(self._session, user=numbers, shown=pseudonyms)
-        return self._named(frame_of(self._session, user=numbers), "u.user, u.name AS shown")
+            return sql.frame_of(self._session, user=numbers, shown=pseudonyms)
+        return self._named(sql.frame_of(self._session, user=numbers), "u.user, u.name AS shown")
 
     def _named(self, users: DataFrame, columns: str) -> DataFrame:
         """What is asked for of these users `m` and of their names in the log, `u`."""
-        return run(
+        return sql.run(
             f"SELECT {columns} FROM {{users}} m JOIN {{names}} u ON u.user = m.user",
             users=users,
             names=self._numbers.users,
@@ -178,11 +168,11 @@ class SparkEngine:
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
         log, shown = require_counted(self._log), self._shown(output, pseudonyms)
         users, parts = writing.placed(log, output, shown)
-        clicks = frame_of(self._session, user=output.user, pair=output.pair, clicks=output.count)
-        released = run(
+        columns = {"user": output.user, "pair": output.pair, "clicks": output.count}
+        released = sql.run(
             """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
                JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
-            output=clicks,
+            output=sql.frame_of(self._session, **columns),
             pairs=self._numbers.pairs,
             users=users,
         )
@@ -196,7 +186,7 @@ class SparkEngine:
 
     @_writing()
     def write_users(self, users: Ints, target: Path) -> None:
-        table = self._named(frame_of(self._session, user=users), "u.name AS `user`")
+        table = self._named(sql.frame_of(self._session, user=users), "u.name AS `user`")
         writing.write_table(table.orderBy("user"), target)
 
     def close(self) -> None:
@@ -224,12 +214,12 @@ def column_names(
     """The columns of a log at these addresses; see `EngineSettings.peek`."""
     problem = "Spark cannot read what is at that address"
     hint = "check the address, and that Spark has what its scheme needs: --spark-conf"
-    with closing(opened(spark)) as ours, discreet(problem, hint):
+    with closing(opened(spark)) as ours, sql.discreet(problem, hint):
         return reading.column_names(ours.session, addresses, kind, encoding)
 
 
 def _counting(log: SearchLog) -> AbstractContextManager[None]:
-    return discreet(
+    return sql.discreet(
         f"Spark cannot read or count the log as {log.format}",
         "check that the files are complete and that every worker can read them; give Spark "
         "more memory with --spark-conf spark.driver.memory=4g or spark.executor.memory=4g",

@@ -121,20 +121,11 @@ def _require_text(schema: StructType, log: SearchLog) -> None:
 def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
     """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
     text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
-    return (
-        session.read.text(places, lineSep="\n")
-        .selectExpr(
-            f"{text} AS text",
-            "_metadata.file_name AS file",
-            "_metadata.file_block_start = 0 AS beginning",
-        )
-        .selectExpr(
-            "IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line",
-            "file",
-            "beginning",
-        )
-        .filter("line <> ''")
-    )
+    beginning = "_metadata.file_block_start = 0 AS beginning"
+    read = session.read.text(places, lineSep="\n")
+    read = read.selectExpr(f"{text} AS text", "_metadata.file_name AS file", beginning)
+    line = "IF(endswith(text, chr(13)), left(text, length(text) - 1), text) AS line"
+    return read.selectExpr(line, "file", "beginning").filter("line <> ''")
 
 
 def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:

@@ -18,20 +18,8 @@ from slogan.dp.grouping import Grouping
 from slogan.dp.selection._weights import CLOSED, HALVINGS, Halvings
 from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS, MOST_HELD
 from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
+from slogan.engines.spark import sql
 from slogan.engines.spark.counting import Numbered
-from slogan.engines.spark.sql import (
-    Arrivals,
-    Kept,
-    array,
-    asking,
-    by_number,
-    frame_of,
-    histogram_bytes,
-    ints,
-    one,
-    root,
-    run,
-)
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
@@ -46,7 +34,7 @@ _CHOSEN = """
     WHERE turn <= :most"""
 _SPEAKERS = "SELECT pair, count(*) FROM {chosen} GROUP BY pair"
 _SPREAD = f"""
-    SELECT pair, sum(least({root("exact")}, element_at({{heaviest}}, spoken_for + 1))) FROM (
+    SELECT pair, sum(least({sql.root("exact")}, element_at({{heaviest}}, spoken_for + 1))) FROM (
         SELECT pair, spoken_for,
                shiftleft(1L, 2 * ({BITS + HALVINGS} - halvings)) div square AS exact
         FROM (SELECT c.pair, CAST(c.spoken_for AS INT) AS spoken_for, o.halvings,
@@ -71,16 +59,16 @@ class SparkContributions:
     def held(self) -> Flags:
         return self.speakers > 0
 
-    @asking()
+    @sql.asking()
     def spread(self, halvings: Halvings, heaviest: Ints) -> Ints:
         still = np.flatnonzero(halvings < CLOSED)
         left = halvings[still].astype(np.int64)
-        given = run(
-            _SPREAD.format(heaviest=array(heaviest)),
+        given = sql.run(
+            _SPREAD.format(heaviest=sql.array(heaviest)),
             chosen=self.chosen,
-            open=frame_of(self.chosen.sparkSession, pair=still, halvings=left),
+            open=sql.frame_of(self.chosen.sparkSession, pair=still, halvings=left),
         )
-        return by_number(given, self.pairs)
+        return sql.by_number(given, self.pairs)
 
 
 _BYTES_PER_SUM = 8 * 2
@@ -92,7 +80,8 @@ _HEAVIEST = """
         FROM (SELECT pair, count(*) OVER (PARTITION BY `user`) AS held FROM {clicks})
         GROUP BY pair)"""
 _COUNTS = f"""
-    SELECT place, sum(IF(square > :norm * :norm, {root("scaled")}, shiftleft(c, {BITS}))) FROM (
+    SELECT place, sum(IF(square > :norm * :norm, {sql.root("scaled")}, shiftleft(c, {BITS})))
+    FROM (
         SELECT place, c, square,
                CAST(c * c * :norm * :norm AS DECIMAL(25)) * {1 << 2 * BITS} div square AS scaled
         FROM (SELECT place, c, sum(c * c) OVER (PARTITION BY `user`) AS square FROM (
@@ -114,7 +103,7 @@ _KINDS_HELD = f"""
     SELECT c.user, k.category, least(count(*), {MOST_HELD}) AS v
     FROM {{clicks}} c JOIN {{kinds}} k ON k.pair = c.pair GROUP BY c.user, k.category"""
 _WEIGHED = f"""
-    SELECT `user`, category, v, same, {root("exact")} AS weight FROM (
+    SELECT `user`, category, v, same, {sql.root("exact")} AS weight FROM (
         SELECT *, {1 << 2 * BITS} div square AS exact FROM (
             SELECT *, (sum(v * v) OVER mine * sum(v * v) OVER mine
                        - sum(v * v * v * v) OVER mine) div 2 + sum(same * same) OVER mine AS square
@@ -132,7 +121,7 @@ class SparkHistogram:
     """The clicks c_ijk of a log that was counted."""
 
     def __init__(
-        self, session: SparkSession, numbered: Numbered, arrivals: Arrivals, kept: Kept
+        self, session: SparkSession, numbered: Numbered, arrivals: sql.Arrivals, kept: sql.Kept
     ) -> None:
         self._session = session
         self._numbered = numbered
@@ -145,76 +134,77 @@ class SparkHistogram:
         """user, pair, clicks: computed once, each user's rows together."""
         return self._kept.keep(self._numbered.clicks.repartition("user"))
 
-    @asking()
+    @sql.asking()
     def brought(self) -> PairHistogram:
         words = f"{self._rows:,} clicked pairs of users"
-        self._arrivals.announce("count", words, histogram_bytes(self._rows, self.pairs))
+        self._arrivals.announce("count", words, sql.histogram_bytes(self._rows, self.pairs))
         numbers = self._numbered.pairs.select("pair", "query_number")
-        user, pair, count = ints(self._numbered.clicks)
+        user, pair, count = sql.ints(self._numbered.clicks)
         return PairHistogram.of_rows(
             user=user,
             pair=pair,
             count=count,
             users=self.users,
-            query=by_number(numbers, self.pairs),
+            query=sql.by_number(numbers, self.pairs),
         )
 
     @property
-    @asking()
+    @sql.asking()
     def pair_total(self) -> Ints:
-        return by_number(run(_TOTALS, clicks=self.clicks), self.pairs)
+        return sql.by_number(sql.run(_TOTALS, clicks=self.clicks), self.pairs)
 
-    @asking()
+    @sql.asking()
     def query_of(self, pairs: Ints) -> Ints:
-        queries = run(
+        queries = sql.run(
             "SELECT r.place, p.query_number FROM {pairs} p JOIN {released} r ON r.pair = p.pair",
             pairs=self._numbered.pairs,
             released=self._released(pairs),
         )
-        return by_number(queries, len(pairs))
+        return sql.by_number(queries, len(pairs))
 
-    @asking()
+    @sql.asking()
     def heaviest(self, most: int) -> float:
-        weight = run(_HEAVIEST, {"most": most}, clicks=self.clicks).head()
+        weight = sql.run(_HEAVIEST, {"most": most}, clicks=self.clicks).head()
         return float(weight[0]) if weight else 0.0
 
-    @asking()
+    @sql.asking()
     def capped(self, rng: Randomness, most: int) -> SparkContributions:
         """The choices of `capped`; users with more pairs than so many get a word each, in order."""
         words = f"sums for {self.pairs:,} pairs"
         self._arrivals.announce("selection", words, _BYTES_PER_SUM * self.pairs)
-        (many,) = ints(run(_MANY, {"most": most}, clicks=self.clicks))
+        (many,) = sql.ints(sql.run(_MANY, {"most": most}, clicks=self.clicks))
         own = rng.words(len(many)).view(np.int64)
-        coins = frame_of(self._session, user=np.sort(many), own=own)
-        chosen = self._kept.keep(run(_CHOSEN, {"most": most}, clicks=self.clicks, own=coins))
-        speakers = by_number(run(_SPEAKERS, chosen=chosen), self.pairs)
+        coins = sql.frame_of(self._session, user=np.sort(many), own=own)
+        chosen = self._kept.keep(sql.run(_CHOSEN, {"most": most}, clicks=self.clicks, own=coins))
+        speakers = sql.by_number(sql.run(_SPEAKERS, chosen=chosen), self.pairs)
         return SparkContributions(chosen=chosen, pairs=self.pairs, most=most, speakers=speakers)
 
-    @asking()
+    @sql.asking()
     def clipped_counts(self, pairs: Ints, *, norm: int) -> Ints:
-        counts = run(_COUNTS, {"norm": norm}, clicks=self.clicks, released=self._released(pairs))
-        return by_number(counts, len(pairs))
+        released = self._released(pairs)
+        counts = sql.run(_COUNTS, {"norm": norm}, clicks=self.clicks, released=released)
+        return sql.by_number(counts, len(pairs))
 
-    @asking()
+    @sql.asking()
     def size_sums(self, pairs: Ints) -> Ints:
-        sizes = run(_SIZES, clicks=self.clicks, released=self._released(pairs))
-        users = by_number(sizes, LARGEST + 1)
+        sizes = sql.run(_SIZES, clicks=self.clicks, released=self._released(pairs))
+        users = sql.by_number(sizes, LARGEST + 1)
         users[0] = self.users - users.sum()
         return users << BITS
 
-    @asking()
+    @sql.asking()
     def coverage_sums(self, pairs: Ints) -> Ints:
-        sums = one(_COVERAGE, clicks=self.clicks, released=self._released(pairs))
+        sums = sql.one(_COVERAGE, clicks=self.clicks, released=self._released(pairs))
         return np.array(sums, dtype=np.int64)
 
-    @asking()
+    @sql.asking()
     def together_sums(self, pairs: Ints, grouping: Grouping) -> Ints:
         size, some = grouping.categories, grouping.category >= 0
-        kinds = frame_of(self._session, pair=pairs[some], category=grouping.category[some])
-        held = run(_KINDS_HELD, clicks=self.clicks, kinds=kinds)
-        sums = run(_TOGETHER, {"size": size}, weighed=run(_WEIGHED, held=held))
-        table = by_number(sums, size * size)
+        kinds = sql.frame_of(self._session, pair=pairs[some], category=grouping.category[some])
+        held = sql.run(_KINDS_HELD, clicks=self.clicks, kinds=kinds)
+        sums = sql.run(_TOGETHER, {"size": size}, weighed=sql.run(_WEIGHED, held=held))
+        table = sql.by_number(sums, size * size)
         return table.reshape(size, size)[np.triu_indices(size)]
 
     def _released(self, pairs: Ints) -> DataFrame:
-        return frame_of(self._session, pair=pairs, place=np.arange(len(pairs)))
+        return sql.frame_of(self._session, pair=pairs, place=np.arange(len(pairs)))

@@ -27,16 +27,8 @@ _OURS = "zstd by us"
 _ORDER = tuple(f"slogan_{key}" for key in ("part", "place", "query", "url"))
 """What rows are sorted by, under names that no column of a log should have."""
 _KEYS = "part AS slogan_part, place AS slogan_place, query AS slogan_query, url AS slogan_url"
-_TYPES = {
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "string": "VARCHAR",
-    "json": "JSON",
-}
+_TYPES = {"int": "INTEGER", "string": "VARCHAR"}
+"""Spark's names of types where they are not those of `kind_of_type` in small letters."""
 
 
 def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
@@ -234,10 +226,6 @@ def _written(
     staging = target.with_name(f".{target.name}.spark")
     writer = frame.write.format(format).partitionBy(*by)
     writer.options(compression=compression, maxRecordsPerFile=0).save(address(staging))
-    yield sorted(staging.rglob("part-*"), key=_number_of_part)
+    files = staging.rglob("part-*")  # each in a folder slogan_part=number, if there are parts
+    yield sorted(files, key=lambda file: (int(file.parent.name.partition("=")[2] or 0), file.name))
     shutil.rmtree(staging)
-
-
-def _number_of_part(file: Path) -> tuple[int, str]:
-    number = file.parent.name.partition("=")[2]
-    return int(number or 0), file.name

@@ -44,23 +44,13 @@ def fitting(clicks: DataFrame, asked: Question) -> DataFrame:
     upper = f"floor({limit} / {_cost('largest')})"
     if asked.most is not None:
         upper = f"least({upper}, {asked.most}L)"
-    return (
-        clicks.selectExpr(
-            "`user`",
-            "pair",
-            "clicks",
-            "sum(clicks) OVER (PARTITION BY pair) AS total",
-            "max(clicks) OVER (PARTITION BY pair) AS largest",
-        )
-        .selectExpr(
-            "`user`",
-            "pair",
-            "clicks",
-            f"{_cost('clicks')} / {asked.limit!r}D AS share",
-            f"{upper} AS upper",
-        )
-        .filter("upper > 0")
-    )
+    totals = "sum(clicks) OVER of_pair AS total, max(clicks) OVER of_pair AS largest"
+    return run(
+        f"""SELECT `user`, pair, clicks, {_cost("clicks")} / {asked.limit!r}D AS share,
+                   {upper} AS upper
+            FROM (SELECT *, {totals} FROM {{clicks}} WINDOW of_pair AS (PARTITION BY pair))""",
+        clicks=clicks,
+    ).filter("upper > 0")
 
 
 def cheapest(clicks: DataFrame) -> float:
@@ -141,15 +131,6 @@ def value_and_bound(place: DataFrame) -> tuple[float, float]:
     The fractional counts are scaled down until every line holds. By weak duality any prices prove
     the bound Σ y + Σ upper·max(0, 1 − Σ share·y). Here the first sum is rounded up, the last down.
     """
-    loaded = place.selectExpr(
-        "pair",
-        "share",
-        "upper",
-        f"{_COUNT} AS x",
-        f"{_PRICE} AS y",
-        "count(*) OVER (PARTITION BY line) AS entries",
-        f"{_summed(f'share * {_COUNT}', by='line')} AS load",
-    )
     (found,) = run(
         f"""SELECT coalesce(sum(CAST(floor(value * {_PARTS}D) AS BIGINT)), 0) / {_PARTS}D,
                    coalesce(sum(CAST(paid AS DECIMAL(28))), 0) / {_SCALE}D
@@ -158,8 +139,11 @@ def value_and_bound(place: DataFrame) -> tuple[float, float]:
                          sum(CAST(ceil(y / entries * {_SCALE}D) AS BIGINT)) AS paid,
                          sum(CAST(floor(share * y * {_SCALE}D) AS BIGINT)) / {_SCALE}D AS price,
                          max(upper) * greatest(0D, 1 - price) AS unpaid
-                  FROM {{loaded}} GROUP BY pair)""",
-        loaded=loaded,
+                  FROM (SELECT pair, share, upper, {_COUNT} AS x, {_PRICE} AS y,
+                               count(*) OVER (PARTITION BY line) AS entries,
+                               {_summed(f"share * {_COUNT}", by="line")} AS load FROM {{place}})
+                  GROUP BY pair)""",
+        place=place,
     ).collect()
     return float(found[0]), float(found[1]) * _ROUND_UP
 
@@ -192,16 +176,11 @@ _SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 def begin_rounds(relaxed: DataFrame) -> DataFrame:
     """Nothing is released, and all of every limit is there."""
-    return relaxed.selectExpr(
-        "line",
-        "pair",
-        f"greatest(1L, CAST(rint(share * {_LIMIT}D) AS BIGINT)) AS cost",
-        "upper",
-        f"{_summed(f'share * {_PRICE}', by='pair')} AS price",
-        "0L AS x",
-        "0L AS granted",
-        f"{_LIMIT}L AS slack",
-        "true AS open",
+    return run(
+        f"""SELECT line, pair, greatest(1L, CAST(rint(share * {_LIMIT}D) AS BIGINT)) AS cost, upper,
+                   {_summed(f"share * {_PRICE}", by="pair")} AS price,
+                   0L AS x, 0L AS granted, {_LIMIT}L AS slack, true AS open FROM {{relaxed}}""",
+        relaxed=relaxed,
     )
 
 
@@ -226,11 +205,6 @@ def next_round(state: DataFrame) -> DataFrame:
         "min(room) OVER (PARTITION BY pair) > 0 AS open",
     )
     return taken.selectExpr(*_CLAIM, "x + granted AS x", "granted", "slack", "open")
-
-
-def open_pairs(state: DataFrame) -> int:
-    """How many pairs may still get a click."""
-    return one("SELECT count(DISTINCT pair) FROM {s} WHERE open", s=state)[0]
 
 
 def released(state: DataFrame) -> DataFrame:

@@ -40,15 +40,9 @@ _SHARE_OF_STEPS = 0.5
 """Of the time there is; the rest is for whole counts."""
 
 
-NOTHING = Remainder(
-    hist=PairHistogram(
-        **{name: np.zeros(0, dtype=np.int64) for name in ("user", "pair", "count", "query")},
-        users=0,
-        pairs=0,
-    ),
-    users=np.zeros(0, dtype=np.int64),
-    pairs=np.zeros(0, dtype=np.int64),
-)
+_NONE = np.zeros(0, dtype=np.int64)
+_EMPTY = PairHistogram.of_rows(user=_NONE, pair=_NONE, count=_NONE, users=0, query=_NONE)
+NOTHING = Remainder(hist=_EMPTY, users=_NONE, pairs=_NONE)
 
 
 def pack(numbered: Numbered, asked: Question, effort: Effort, room: Arrivals) -> Packed:
@@ -162,7 +156,7 @@ class _Work:
             number += ROUNDS_AT_ONCE
             state = self.kept.save("round", number, state)
             report(relaxation.clicks_of(relaxation.released(state)))
-            if relaxation.open_pairs(state) == 0:
+            if state.filter("open").isEmpty():
                 return state
 
     def _size_of(self, chosen: DataFrame) -> tuple[int, int]:
