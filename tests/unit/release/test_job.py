@@ -1,15 +1,33 @@
-"""Where a release may go: never over its own log, into it, or over what is not a release."""
+"""A job: what is closed and booked if nothing comes of it, and where a release may go.
+
+A release never goes over its own log, into it, or over what is not a release.
+"""
 
 from contextlib import closing
+from fractions import Fraction
+from importlib import import_module
+from unittest.mock import Mock
 
 import pytest
 from tests.helpers import write
 from tests.unit.cli.commands import BUDGET, ROWS, slogan
 
 import slogan as library
-from slogan.errors import OptionError, ReleaseExistsError
+from slogan.dp.mechanisms import Cost
+from slogan.errors import (
+    EmptyPlanError,
+    LedgerError,
+    NothingLeftError,
+    OptionError,
+    ReleaseExistsError,
+    StorageError,
+    TooFewUsersError,
+)
 from slogan.ledger.ledger import Ledger
-from slogan.release.destination import require_place
+from slogan.modes import ReleaseKind
+from slogan.progress import silent
+from slogan.release.destination import Destination, require_place
+from slogan.release.job import started_job
 
 SPEND = library.PrivacyBudget(exp_epsilon=2, delta="0.5")
 SYNTHESIS = ("--epsilon", "1", "--delta", "1e-3")
@@ -120,3 +138,108 @@ def test_a_folder_that_cannot_be_read_is_not_replaced(tmp_path, log, release, mo
     monkeypatch.setattr(type(release), "iterdir", forbidden)
     with pytest.raises(ReleaseExistsError, match="not a release"):
         require_place(release, library.read(log), force=True)
+
+
+# --- a job of which no release comes ---
+
+
+@pytest.fixture
+def engines(monkeypatch):
+    """The engines that were started, watched."""
+    made, start = [], library.DuckDB.start
+
+    def watched(self, progress=silent):
+        made.append(Mock(wraps=start(self, progress)))
+        return made[-1]
+
+    monkeypatch.setattr(library.DuckDB, "start", watched)
+    return made
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.open("web", tmp_path / "web.ledger")
+    made.create()
+    return made
+
+
+def started(log, ledger):
+    return started_job(
+        ReleaseKind.SYNTHETIC_USERS,
+        log,
+        SPEND,
+        destination=Destination(ledger=ledger),
+        planned_cost=Cost(epsilon=Fraction(1, 2)),
+        seed=None,
+        engine="duckdb",
+        progress=None,
+    )
+
+
+FAILURES = [
+    EmptyPlanError(limit=0.1, cheapest=0.2),
+    NothingLeftError("nothing is left", hint="none"),
+    StorageError("the disk is full", hint="none"),
+    MemoryError(),
+    KeyboardInterrupt(),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
+def test_a_job_that_fails_books_nothing_and_closes_its_engine(log, ledger, engines, failure):
+    before = ledger.file.read_bytes()
+
+    with pytest.raises(type(failure)), started(log, ledger):
+        raise failure
+
+    assert ledger.file.read_bytes() == before
+    [host] = engines
+    host.close.assert_called_once_with()
+
+
+def test_a_job_with_too_few_users_books_what_its_noise_cost_and_closes_its_engine(
+    log, ledger, engines
+):
+    failure = TooFewUsersError(users=3, share=0.1, needed=50, cost=Cost(epsilon=Fraction(1, 4)))
+
+    with pytest.raises(TooFewUsersError), started(log, ledger):
+        raise failure
+
+    [(_, nothing)] = ledger.books().nothings
+    assert nothing.cost.cost == failure.cost
+    [host] = engines
+    host.close.assert_called_once_with()
+
+
+def test_the_engine_is_closed_even_if_the_ledger_cannot_be_written(
+    log, ledger, engines, monkeypatch
+):
+    damaged = Mock(side_effect=LedgerError("the ledger is damaged", hint="none"))
+    monkeypatch.setattr(Ledger, "book_nothing", damaged)
+    with pytest.raises(LedgerError), started(log, ledger):
+        raise TooFewUsersError(users=3, share=0.1, needed=50, cost=Cost())
+
+    [host] = engines
+    host.close.assert_called_once_with()
+
+
+def test_the_engine_stays_open_for_the_release_that_comes_of_a_job(log, ledger, engines):
+    with started(log, ledger):
+        pass
+
+    [host] = engines
+    host.close.assert_not_called()
+    host.close()
+
+
+def test_a_synthesis_that_breaks_books_nothing(log, ledger, engines, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(import_module("slogan.workflows.synthesize"), "make_users", broken)
+    before = ledger.file.read_bytes()
+    with pytest.raises(RuntimeError):
+        library.synthesize(log, epsilon=1, delta="1e-6", ledger=ledger)
+
+    assert ledger.file.read_bytes() == before
+    engines[0].close.assert_called_once_with()
