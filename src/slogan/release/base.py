@@ -6,8 +6,9 @@ import json
 import os
 import stat
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +19,11 @@ from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget
 from slogan.dp.mechanisms import Cost
 from slogan.engines.engine import Counted
+from slogan.errors import OptionError
 from slogan.histogram import Output
-from slogan.ledger.ledger import Charge, Ledger, Recorded
+from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
+from slogan.logs.files import identifier, plain_glob
+from slogan.logs.rows import PACKINGS, literal
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
@@ -32,9 +36,9 @@ from slogan.manifest.manifest import Budget, Claims, Manifest, PublishedLog, pub
 from slogan.manifest.promise import promise_of
 from slogan.modes import Parameters
 from slogan.release.job import Job
-from slogan.release.rows import released_rows
 from slogan.storage import folders
 from slogan.storage.atomic import sha256_of
+from slogan.storage.database import connected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +74,7 @@ class Release(ABC):
     counted: Counted
     output: Output
     pseudonyms: list[str] | None
+    _folders: list[Path] = field(default_factory=list[Path], init=False, compare=False)
 
     @property
     def log(self) -> SearchLog:
@@ -85,6 +90,25 @@ class Release(ABC):
     @abstractmethod
     def summary(self) -> Summary:
         """What a curator wants to know. It depends on the log: not for publication."""
+
+    def _facts(self) -> dict[str, Any]:
+        """What the summaries of all kinds say."""
+        counted, output = self.counted, self.output
+        return {
+            "epsilon": self.budget.epsilon_value,
+            "delta": self.budget.delta_value,
+            "users": counted.users,
+            "pairs": counted.pairs,
+            "clicks_in": counted.clicks,
+            "rows_without_click": counted.rows_without_click,
+            "bad_rows": counted.bad_rows,
+            "clicks_out": output.clicks,
+            "pairs_out": output.pairs,
+            "users_out": output.users,
+            "test_run": self.job.test_run,
+            "seconds": self.job.steps.rounded(),
+            "arrived": self.job.engine.arrived,
+        }
 
     @abstractmethod
     def claims(self) -> Claims:
@@ -124,18 +148,23 @@ class Release(ABC):
             allow_unaccounted: Release although the ledger's cap says nothing about it.
         """
         given = {
-            "folder": None if folder is None else Path(folder),
+            "folder": folder,
             "force": force,
             "ledger": ledger,
             "allow_unaccounted": allow_unaccounted,
         }
-        changes: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
-        destination = replace(self.job.destination, **changes)
-        target = destination.require(self.log)
+        changes: dict[str, Any] = {name: new for name, new in given.items() if new is not None}
+        goal = replace(self.job.destination, **changes)
+        target = goal.require(self.log)
         with self.job.steps.step("write"):
-            recorded = destination.publish(target, self._fill, self._charge)
+            recorded = publish_recorded(
+                target,
+                self._fill,
+                force=goal.force,
+                charge=self._charge,
+                ledger=goal.ledger,
+                allow_unaccounted=goal.allow_unaccounted,
+            )
         folders.remove(folders.place(target))  # of another run, killed while it solved
         self._folders.append(target)
         return Saved(folder=target, ledger=recorded, summary=self.summary)
@@ -145,9 +174,20 @@ class Release(ABC):
         """Where the release was saved last; None if it was not."""
         return self._folders[-1] if self._folders else None
 
-    @cached_property
-    def _folders(self) -> list[Path]:
-        return []
+    @contextmanager
+    def in_folder(self) -> Generator[Path]:
+        """The folder where it was saved last; else one for its owner alone, removed afterwards.
+
+        The latter is booked in no ledger, and the release can still be saved.
+        """
+        if self.folder is not None:
+            yield self.folder
+            return
+        with folders.scratch_folder() as private:
+            target = private / "release"
+            target.mkdir(mode=0o700)
+            self._fill(target)
+            yield target
 
     @property
     def _charge(self) -> Charge:
@@ -163,7 +203,7 @@ class Release(ABC):
         with folders.scratch_folder() as place:
             file = place / f"log{self.log.suffix}"
             self.job.engine.write(self.output, self.pseudonyms, file)
-            return released_rows(file, self.log)
+            return _arrow_table(file, self.log)
 
     def to_polars(self) -> pl.DataFrame:
         """The released rows, with the columns of the log, as a Polars data frame."""
@@ -185,13 +225,18 @@ class Release(ABC):
         file = public / f"log{self.log.suffix}"
         self.job.engine.write(self.output, self.pseudonyms, file)
         manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
-        _write(public / "manifest.json", manifest.model_dump_json(indent=2) + "\n")
-        _write(public / "report.html", public_page(manifest))
         self.write_curators_tables(curator)
         certificate = self.certificate()
-        _write(curator / "certificate.json", json.dumps(certificate.to_dict(), indent=2) + "\n")
-        _write(curator / "report.html", curator_page(manifest, certificate))
-        _for_owner_only(curator)
+        pages = {
+            public / "manifest.json": manifest.model_dump_json(indent=2) + "\n",
+            public / "report.html": public_page(manifest),
+            curator / "certificate.json": json.dumps(certificate.to_dict(), indent=2) + "\n",
+            curator / "report.html": curator_page(manifest, certificate),
+        }
+        for page, text in pages.items():
+            page.write_text(text, encoding="utf-8")
+        for file in curator.iterdir():
+            file.chmod(0o600)
         _for_everybody(folder)
 
     def manifest(self, published: PublishedLog) -> Manifest:
@@ -257,15 +302,6 @@ class Release(ABC):
         return html_table((type(self).__name__, ""), rows, note=CURATOR_ONLY)
 
 
-def _write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-
-
-def _for_owner_only(curator: Path) -> None:
-    for file in curator.iterdir():
-        file.chmod(0o600)
-
-
 def _for_everybody(folder: Path) -> None:
     """Whatever the umask, others cannot change a release; no time tells how long it took."""
     public = folder / "public"
@@ -274,3 +310,38 @@ def _for_everybody(folder: Path) -> None:
         path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
     for path in (*inside, public):
         os.utime(path, (_NO_TIME, _NO_TIME))
+
+
+def _arrow_table(file: Path, log: SearchLog) -> Any:
+    """A released file, or a folder of parts, read back with this log's schema."""
+    parts = sorted(file.iterdir()) if file.is_dir() else [file]
+    files = ", ".join(literal(plain_glob(part)) for part in parts)
+    with connected() as sql:
+        try:
+            rows: Any = sql.sql(f"SELECT * FROM {_reader(files, log)}")
+            return rows.to_arrow_table()
+        except ModuleNotFoundError as cause:
+            raise OptionError(
+                f"tables need {cause.name}, which is not installed",
+                hint="pip install 'slogan[tables]'",
+            ) from cause
+
+
+def _reader(files: str, log: SearchLog) -> str:
+    if log.format == "parquet":
+        return f"read_parquet([{files}], hive_partitioning=false)"
+    count = log.columns.count
+    columns = ", ".join(
+        f"{literal(name)}: {literal('BIGINT' if name == count else 'VARCHAR')}"
+        for name in log.columns.names
+    )
+    packing = PACKINGS[log.compression]
+    if log.format == "jsonl":
+        options = f"columns={{{columns}}}, format='newline_delimited'"
+        packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
+        return f"read_json([{files}], {options}, compression='{packing}')"
+    raw = "" if log.format == "csv" else "delim='\t', quote='', escape='', "
+    header = f"header={str(log.header).lower()}"
+    options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"
+    names = ", ".join(identifier(name) for name in log.columns.names)
+    return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"

@@ -59,24 +59,15 @@ class SanitizedRelease(Release):
 
     @property
     def summary(self) -> SanitizedSummary:
-        counted, shared, output = self.counted, self.counted.shared, self.output
+        counted, shared = self.counted, self.counted.shared
         return SanitizedSummary(
+            **self._facts(),
             objective=self.objective,
             counts="laplace" if isinstance(self.mode, LaplaceCounts) else "exact",
-            epsilon=self.budget.epsilon_value,
-            delta=self.budget.delta_value,
             budget_per_user=self.budget.per_user,
-            users=counted.users,
-            pairs=counted.pairs,
-            clicks_in=counted.clicks,
             shared=LogSizes(users=shared.users, pairs=shared.pairs, clicks=shared.clicks),
             users_unconstrained=counted.users - shared.users,
             users_removed=len(self.removed),
-            rows_without_click=counted.rows_without_click,
-            bad_rows=counted.bad_rows,
-            clicks_out=output.clicks,
-            pairs_out=output.pairs,
-            users_out=output.users,
             value=self.value,
             bound=self.bound,
             gap=gap(value=self.value, bound=self.bound),
@@ -85,9 +76,6 @@ class SanitizedRelease(Release):
             convergence=self.solution.trace,
             size_bound=self._size_bound,
             exposed_users_expected=self.constraints.expected_exposed(self.plan.counts),
-            test_run=self.job.test_run,
-            seconds=self.job.steps.rounded(),
-            arrived=self.job.engine.arrived,
         )
 
     def write_curators_tables(self, curator: Path) -> None:
@@ -147,30 +135,18 @@ class PrivateRowsRelease(Release):
 
     @property
     def summary(self) -> PrivateRowsSummary:
-        counted, output, cap = self.counted, self.output, exact(self.division.sampling.cap)
+        counted, cap = self.counted, exact(self.division.sampling.cap)
         return PrivateRowsSummary(
+            **self._facts(),
             objective=self.objective,
             counts="private",
-            epsilon=self.budget.epsilon_value,
-            delta=self.budget.delta_value,
             budget_per_user=self.cap,
-            users=counted.users,
-            pairs=counted.pairs,
-            clicks_in=counted.clicks,
-            rows_without_click=counted.rows_without_click,
-            bad_rows=counted.bad_rows,
             pairs_selected=len(self.histogram.pairs),
-            clicks_out=output.clicks,
-            pairs_out=output.pairs,
-            users_out=output.users,
             size_bound=counted.users * self.cap,
             exposed_users_expected=expected_exposed(
                 counted.hist, self.histogram.pairs, self.weight, cap=cap
             ),
             exposed_users_at_most=counted.users * -math.expm1(-self.cap),
-            test_run=self.job.test_run,
-            seconds=self.job.steps.rounded(),
-            arrived=self.job.engine.arrived,
         )
 
     def chart_data(self) -> dict[str, Any]:

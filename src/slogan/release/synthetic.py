@@ -27,25 +27,12 @@ class SyntheticRelease(Release):
 
     @property
     def summary(self) -> SyntheticSummary:
-        counted, output = self.counted, self.output
         return SyntheticSummary(
-            epsilon=self.budget.epsilon_value,
-            delta=self.budget.delta_value,
-            users=counted.users,
-            pairs=counted.pairs,
-            clicks_in=counted.clicks,
-            rows_without_click=counted.rows_without_click,
-            bad_rows=counted.bad_rows,
-            pairs_out=output.pairs,
-            users_out=output.users,
-            clicks_out=output.clicks,
+            **self._facts(),
             coverage=self.statistics.coverage.share,
             association=self.statistics.kind,
             weight_needed=weight_needed(self.spending.selection),
             budget_shares={name: float(part) for name, part in self.spending.shares.items()},
-            test_run=self.job.test_run,
-            seconds=self.job.steps.rounded(),
-            arrived=self.job.engine.arrived,
         )
 
     def chart_data(self) -> dict[str, Any]:

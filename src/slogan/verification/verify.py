@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from slogan import engines
 from slogan.budget import PrivacyBudget
@@ -34,9 +36,18 @@ _CHECKS: dict[ReleaseKind, Checks] = {
 }
 
 
+@runtime_checkable
+class InFolder(Protocol):
+    """A release as `sanitize()` or `synthesize()` returned it; what makes one is unknown here."""
+
+    def in_folder(self) -> AbstractContextManager[Path]:
+        """The folder where it was saved, or a private one as long as it is looked at."""
+        ...
+
+
 def verify(
     log: SearchLog | Source,
-    release: str | Path,
+    release: str | Path | InFolder,
     *,
     budget: PrivacyBudget | None = None,
     engine: str | EngineSettings = "duckdb",
@@ -45,12 +56,23 @@ def verify(
 
     Args:
         log: The input log; a path is read with the columns that the manifest names.
-        release: The release folder.
+        release: A release as `sanitize()` or `synthesize()` returned it, saved or not, or the
+            folder of one.
         budget: What the release must obey, beside its manifest's own budget.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`. It reads
             the input log if nobody else can; the comparison is DuckDB's.
     """
-    folder = Path(release)
+    place = release.in_folder() if isinstance(release, InFolder) else nullcontext(Path(release))
+    with place as folder:
+        return _verdict(log, folder, budget, engine)
+
+
+def _verdict(
+    log: SearchLog | Source,
+    folder: Path,
+    budget: PrivacyBudget | None,
+    engine: str | EngineSettings,
+) -> Verdict:
     if not folder.is_dir():
         check_not_waiting(folder)
         raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")

@@ -11,7 +11,7 @@ from slogan.budget import Number, PrivacyBudget
 from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
-from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts
+from slogan.modes import Counts, ExactCounts, PrivateCounts
 from slogan.planning import objectives
 from slogan.planning.objectives import Objective
 from slogan.planning.solvers import Solver
@@ -91,16 +91,6 @@ def objective_from(objective: Objective | str | None) -> Objective:
             f"{_kind(objective)} is not an objective", f"write objective= as one of: {known}"
         )
     return objective
-
-
-def parameters_of(objective: Objective) -> Parameters:
-    """The objective and its own options, for the manifest."""
-    own = {
-        name: value if isinstance(value, int) else str(value)
-        for name, value in vars(objective).items()
-        if value is not None
-    }
-    return {"objective": objective.name, **own}
 
 
 def counts_from(counts: Counts | str | None) -> Counts:

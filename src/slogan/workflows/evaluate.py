@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +38,8 @@ from slogan.measures.association import Association, Lift
 from slogan.measures.retention import Bundles, bundles
 from slogan.measures.triplets import DiffRatios, redrawn
 from slogan.progress import Progress, Steps, shown
-from slogan.randomness import Randomness, SeededRandomness
+from slogan.randomness import SeededRandomness
+from slogan.release.base import Release
 from slogan.report.curator import curator_page
 from slogan.storage.atomic import check_not_waiting, write_private
 from slogan.storage.untrusted import modest
@@ -136,15 +138,12 @@ class Evaluation(SideBySide):
 
     def __repr__(self) -> str:
         figures = f"size_ratio={self.size_ratio:.4g}, precision={self.precision}"
-        return f"<Evaluation of {self._subject}: {figures}, recall={self.recall}>"
+        subject = f"a release by {self.about.method}" if self.about.method else "a log"
+        return f"<Evaluation of {subject}: {figures}, recall={self.recall}>"
 
     def _repr_html_(self) -> str:
         rows = ((row.label, row.release, row.sample) for row in self.headlines())
         return html_table(("", "this release", "random sample"), rows, note=CURATOR_ONLY)
-
-    @property
-    def _subject(self) -> str:
-        return f"a release by {self.about.method}" if self.about.method else "a log"
 
     def save(self, release: str | Path) -> None:
         """Write the figures into the curator's folder of the release, and into its report."""
@@ -168,30 +167,17 @@ class _Released:
     """A released log and what is known of it; an ordinary log has no manifest."""
 
     log: SearchLog
-    users: Whose
+    users: Whose = "same"
     manifest: Manifest | None = None
-
-    @property
-    def method(self) -> str | None:
-        return None if self.manifest is None else self.manifest.method
-
-    @property
-    def counts(self) -> str | None:
-        """Where the counts of real users' clicks come from; synthetic users have none."""
-        if self.manifest is None or self.manifest.method != "sanitize":
-            return None
-        return self.manifest.counts
-
-    @property
-    def coverage(self) -> Fraction | None:
-        """κ, if the release publishes it."""
-        told = None if self.manifest is None else self.manifest.outputs
-        return exact(told.coverage) if isinstance(told, Outputs) else None
+    counts: str | None = None
+    """Where the counts of real users' clicks come from; synthetic users have none."""
+    coverage: Fraction | None = None
+    """κ, if the release publishes it."""
 
 
 def evaluate(
     log: SearchLog | Source,
-    release: SearchLog | Source,
+    release: SearchLog | Source | Release,
     *,
     min_support: Sequence[Number] | Number | None = None,
     samples: int = 10,
@@ -203,7 +189,8 @@ def evaluate(
 
     Args:
         log: The log; a path is read with the columns that the release's manifest names.
-        release: A release folder, or any other log.
+        release: A release as `sanitize()` or `synthesize()` returned it, saved or not, the folder
+            of one, or any other log.
         min_support: One or more shares of clicks from which on a pair is frequent. The first is
             that of the headline figures and of the triplets; by default the release's own or 1/500.
         samples: Outputs drawn anew from the released clicks of each pair, over which the triplets
@@ -212,121 +199,97 @@ def evaluate(
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
-    with shown(progress) as on_progress:
-        if samples < 1:
-            raise OptionError(
-                f"{samples} samples are not possible", hint="give --samples 1 or more"
-            )
-        released = _released(release)
+    if samples < 1:
+        raise OptionError(f"{samples} samples are not possible", hint="give --samples 1 or more")
+    place = release.in_folder() if isinstance(release, Release) else nullcontext(release)
+    with shown(progress) as on_progress, place as where:
+        released = _read_release(where)
         settings = engines.resolve(engine, log)
         source = log if isinstance(log, SearchLog) else _original(log, released.manifest, settings)
         min_supports = _supports(min_support, released.manifest)
         steps = Steps(on_progress)
-        host = settings.start(on_progress)
-        try:
-            with steps.step("count"):
-                counted = host.count(source, unique_pairs=True)
-                output = host.count_beside(released.log, released.users)
-        finally:
-            host.close()
+        with closing(settings.start(on_progress)) as host, steps.step("count"):
+            counted = host.count(source, unique_pairs=True)
+            output = host.count_beside(released.log, released.users)
         # Pairs that only the release has follow those of the log; from here on both know them all.
         original = replace(counted.hist, pairs=output.pairs, query=output.query)
+        # Users who are in the release alone are numbered after those of the log.
+        matched, rng = bool((output.user < original.users).any()), SeededRandomness(seed)
         with steps.step("learn"):
             reference = Reference.of(original)
-        matched = _matched(original, output)
-        rng = SeededRandomness(seed)
         with steps.step("measure"):
-            results = Results.of(
-                Comparison(
-                    reference=reference,
-                    output=output,
-                    supports=min_supports,
-                    coverage=released.coverage,
-                    same_users=matched,
-                    samples=_samples(released, original, output, samples, rng),
-                )
+            comparison = Comparison(
+                reference=reference,
+                output=output,
+                supports=min_supports,
+                coverage=released.coverage,
+                same_users=matched,
+                # With noisy counts users are not drawn from the whole log in proportion to their
+                # clicks; synthetic users have no triplets in common with the log.
+                samples=redrawn(original, output.pair_total, samples, rng)
+                if released.counts == "exact"
+                else ([output] if matched else None),
             )
+            results = Results.of(comparison)
         with steps.step("yardstick"):
             sample = random_sample(original, output.clicks, rng)
+            whole = None if released.coverage is None else Fraction(1)
             yardstick = Results.of(
-                Comparison(
-                    reference=reference,
-                    output=sample,
-                    supports=min_supports,
-                    coverage=None if released.coverage is None else Fraction(1),
-                    same_users=True,
-                    samples=[sample],
+                replace(
+                    comparison, output=sample, coverage=whole, same_users=True, samples=[sample]
                 )
             )
         return Evaluation(
-            about=_about(released, counted, original, matched=matched),
+            about=About(
+                method=None if released.manifest is None else released.manifest.method,
+                counts=released.counts,
+                coverage=None if released.coverage is None else float(released.coverage),
+                users_matched=matched,
+                log=_facts(counted, original),
+            ),
             release=results,
             yardstick=yardstick,
             seconds=steps.rounded(),
         )
 
 
-def _matched(original: PairHistogram, output: PairHistogram) -> bool:
-    """Whether any released user is a user of the log; others are numbered after them."""
-    return bool((output.user < original.users).any())
-
-
-def _samples(
-    released: _Released,
-    original: PairHistogram,
-    output: PairHistogram,
-    samples: int,
-    rng: Randomness,
-) -> Iterable[PairHistogram] | None:
-    """The outputs whose triplets are compared; synthetic users have none in common with the log.
-
-    With noisy counts users are not drawn from the whole log in proportion to their clicks.
-    """
-    if released.counts == "exact":
-        return redrawn(original, output.pair_total, samples, rng)
-    return [output] if _matched(original, output) else None
-
-
-def _about(
-    released: _Released, counted: Counted, original: PairHistogram, *, matched: bool
-) -> About:
+def _facts(counted: Counted, original: PairHistogram) -> LogFacts:
     shared = original.holders >= 2
     rows = shared[original.pair]
-    return About(
-        method=released.method,
-        counts=released.counts,
-        coverage=None if released.coverage is None else float(released.coverage),
-        users_matched=matched,
-        log=LogFacts(
-            clicks=counted.clicks,
-            users=counted.users,
-            pairs=counted.pairs,
-            shared=LogSizes(
-                clicks=int(original.count[rows].sum()),
-                users=len(np.unique(original.user[rows])),
-                pairs=int(np.count_nonzero(shared)),
-            ),
-            bundles=bundles(original),
+    return LogFacts(
+        clicks=counted.clicks,
+        users=counted.users,
+        pairs=counted.pairs,
+        shared=LogSizes(
+            clicks=int(original.count[rows].sum()),
+            users=len(np.unique(original.user[rows])),
+            pairs=int(np.count_nonzero(shared)),
         ),
+        bundles=bundles(original),
     )
 
 
-def _released(release: SearchLog | Source) -> _Released:
+def _read_release(release: SearchLog | Source) -> _Released:
     if isinstance(release, SearchLog):
-        return _Released(log=release, users="same")
+        return _Released(log=release)
     if isinstance(release, str | Path):
         check_not_waiting(Path(release))
     if not (isinstance(release, str | Path) and Path(release).is_dir()):
-        return _Released(log=read(release), users="same")
+        return _Released(log=read(release))
     folder = Path(release)
     manifest = _manifest(folder / "public" / "manifest.json")
-    told = manifest.outputs
-    if isinstance(told, Outputs) and not 0 <= told.coverage <= 1:
+    coverage = exact(manifest.outputs.coverage) if isinstance(manifest.outputs, Outputs) else None
+    if coverage is not None and not 0 <= coverage <= 1:
         raise LogFormatError(
             "the manifest's coverage is not a share", hint="give a release that `verify` passes"
         )
-    log = described(released_file(folder, manifest), manifest)
-    return _Released(log=log, users=_whose(folder, manifest), manifest=manifest)
+    return _Released(
+        log=described(released_file(folder, manifest), manifest),
+        users=_whose(folder, manifest),
+        manifest=manifest,
+        counts=manifest.counts if manifest.method == "sanitize" else None,
+        coverage=coverage,
+    )
 
 
 def _manifest(file: Path) -> Manifest:

@@ -16,16 +16,13 @@ from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress
-from slogan.release.destination import Destination
-from slogan.release.job import Pseudonyms, started_job
+from slogan.release.job import Destination, Pseudonyms, started_job
 from slogan.release.sanitized import PrivateRowsRelease, SanitizedRelease
-from slogan.storage import folders
 from slogan.workflows.arguments import (
     SanitizeOptions,
     budget_from,
     counts_from,
     objective_from,
-    parameters_of,
     solver_from,
 )
 from slogan.workflows.sanitize_distributed import distribution
@@ -117,13 +114,12 @@ def sanitize(
             hint="leave --solver out, or --counts",
         )
     solving = solver_from(solver, time_limit, gap)
-    folder = None if output is None else Path(output)
     with started_job(
         mode.kind,
         log,
         spendable,
         destination=Destination(
-            folder=folder, force=force, ledger=ledger, allow_unaccounted=allow_unaccounted
+            folder=output, force=force, ledger=ledger, allow_unaccounted=allow_unaccounted
         ),
         planned_cost=divide(spendable, mode.sampling_share).cost if private else None,
         pseudonyms=pseudonyms,
@@ -133,8 +129,7 @@ def sanitize(
     ) as job:
         if private:
             return sanitize_private(job, mode, goal)
-        checkpoints = None if folder is None else folders.place(folder)
-        apart = distribution(job.engine, goal, mode, spendable, solving, checkpoints)
+        apart = distribution(job, goal, mode, solving)
         with job.steps.step("count"):
             counted = apart.count(job.log) if apart else job.engine.count(job.log)
         counted.require_shared_pairs()
@@ -150,12 +145,7 @@ def sanitize(
             names = job.names_for(output_log)
         return SanitizedRelease(
             job=job,
-            parameters={
-                **parameters_of(goal),
-                **solving.parameters(),
-                **mode.parameters(),
-                **job.parameters(),
-            },
+            parameters=job.parameters(goal, solving.parameters(), mode.parameters()),
             counted=counted,
             output=output_log,
             pseudonyms=names,

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slogan.budget import PrivacyBudget
-from slogan.engines.engine import Counted, Engine, Packed, Packer, Question
+from slogan.engines.engine import Counted, Packed, Packer, Question
 from slogan.errors import EmptyPlanError, OptionError
 from slogan.logs.searchlog import SearchLog
 from slogan.modes import Counts, ExactCounts
@@ -23,6 +22,8 @@ from slogan.planning.plan import plan
 from slogan.planning.planner import Planned, Planner, empty
 from slogan.planning.program import Program, Solution, status
 from slogan.planning.solvers import Effort, Solver
+from slogan.release.job import Job
+from slogan.storage import folders
 
 _AT_LEAST = 1.0
 """Seconds for what is left to do here, however long the engine took."""
@@ -72,43 +73,29 @@ class Distribution:
 
 
 def distribution(
-    host: Engine,
-    objective: Objective,
-    mode: Counts,
-    budget: PrivacyBudget,
-    solver: Solver,
-    folder: Path | None,
+    job: Job, objective: Objective, mode: Counts, solver: Solver
 ) -> Distribution | None:
-    """How to solve a log in its engine, if that is asked for, or may become necessary.
-
-    Args:
-        host: The engine.
-        objective: What utility means.
-        mode: Where the counts come from.
-        budget: ε and δ.
-        solver: As the user named it.
-        folder: Where to keep checkpoints, if they are to outlive a run that is killed.
-    """
-    forced = solver.name == solvers.DISTRIBUTED
+    """How to solve a log in its engine, if that is asked for, or may become necessary."""
+    forced, host, folder = solver.name == solvers.DISTRIBUTED, job.engine, job.destination.folder
     if not forced and solver.name != "auto":
         return None
-    packs = isinstance(host, Packer)
     if (
-        not packs
-        or not isinstance(mode, ExactCounts)
-        or not isinstance(objective, PackingObjective)
+        isinstance(host, Packer)
+        and isinstance(mode, ExactCounts)
+        and isinstance(objective, PackingObjective)
     ):
-        if forced:
-            raise _refusal(objective, mode, packs=packs)
-        return None
-    question = Question(
-        limit=budget.per_user,
-        most=objective.most,
-        one_of_query=objective.one_of_query,
-        forced=forced,
-        folder=folder,
-    )
-    return Distribution(host, objective, question)
+        question = Question(
+            limit=job.budget.per_user,
+            most=objective.most,
+            one_of_query=objective.one_of_query,
+            forced=forced,
+            # Checkpoints outlive a run that is killed only beside a release that has a place.
+            folder=None if folder is None else folders.place(Path(folder)),
+        )
+        return Distribution(host, objective, question)
+    if forced:
+        raise _refusal(objective, mode, packs=isinstance(host, Packer))
+    return None
 
 
 def _refusal(objective: Objective, mode: Counts, *, packs: bool) -> OptionError:
@@ -122,15 +109,12 @@ def _refusal(objective: Objective, mode: Counts, *, packs: bool) -> OptionError:
             f"the distributed solver does not know counts of the kind {mode.kind.counts}",
             hint="leave --counts out, or --solver",
         )
+    packing = [name for name in objectives.names() if objectives.load(name).is_packing]
     return OptionError(
         f"the distributed solver packs, and {objective.name} is no packing problem: its supports "
         "need every pair in one place",
-        hint=f"leave --solver out, or choose one of: {', '.join(_packing_names())}",
+        hint=f"leave --solver out, or choose one of: {', '.join(packing)}",
     )
-
-
-def _packing_names() -> list[str]:
-    return [name for name in objectives.names() if objectives.load(name).is_packing]
 
 
 def _solution(program: Program, packed: Packed, effort: Effort, most: int) -> Solution:

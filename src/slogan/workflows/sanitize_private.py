@@ -31,7 +31,6 @@ from slogan.progress import Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Job
 from slogan.release.sanitized import PrivateRowsRelease
-from slogan.workflows.arguments import parameters_of
 
 
 def sanitize_private(job: Job, mode: PrivateCounts, objective: Objective) -> PrivateRowsRelease:
@@ -46,12 +45,7 @@ def sanitize_private(job: Job, mode: PrivateCounts, objective: Objective) -> Pri
         names = job.names_for(rows.output)
     return PrivateRowsRelease(
         job=job,
-        parameters={
-            **parameters_of(objective),
-            **mode.parameters(),
-            **job.parameters(),
-            **_constants(division),
-        },
+        parameters=job.parameters(objective, mode.parameters()) | _constants(division),
         counted=counted,
         output=rows.output,
         pseudonyms=names,

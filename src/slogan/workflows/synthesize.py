@@ -26,10 +26,9 @@ from slogan.modes import ReleaseKind
 from slogan.planning.objectives import Objective, PrivatePairs
 from slogan.progress import Progress, Steps
 from slogan.randomness import Randomness
-from slogan.release.destination import Destination
-from slogan.release.job import started_job
+from slogan.release.job import Destination, started_job
 from slogan.release.synthetic import SyntheticRelease
-from slogan.workflows.arguments import budget_from, objective_from, parameters_of
+from slogan.workflows.arguments import budget_from, objective_from
 
 
 def synthesize(
@@ -74,12 +73,11 @@ def synthesize(
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     kinds, select = Kinds.asked(association, taxonomy), selection.load(selector)
     spending = spread(spendable, association=kinds.looks)
-    folder = None if output is None else Path(output)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,
         log,
         spendable,
-        destination=Destination(folder=folder, force=force, ledger=ledger),
+        destination=Destination(folder=output, force=force, ledger=ledger),
         planned_cost=spread(spendable, association=True).cost,
         seed=seed,
         engine=engine,
@@ -101,13 +99,9 @@ def synthesize(
             names = fresh_pseudonyms(users.output.users, job.engine.id_kind(None), job.rng)
         return SyntheticRelease(
             job=job,
-            parameters={
-                **parameters_of(goal),
-                "selector": selector,
-                **kinds.parameters(),
-                **constants(spending),
-                **job.parameters(),
-            },
+            parameters=job.parameters(
+                goal, {"selector": selector}, kinds.parameters(), constants(spending)
+            ),
             counted=counted,
             output=users.output,
             pseudonyms=names,

@@ -26,8 +26,7 @@ from slogan.errors import (
 from slogan.ledger.ledger import Ledger
 from slogan.modes import ReleaseKind
 from slogan.progress import silent
-from slogan.release.destination import Destination, require_place
-from slogan.release.job import started_job
+from slogan.release.job import Destination, started_job
 
 SPEND = library.PrivacyBudget(exp_epsilon=2, delta="0.5")
 SYNTHESIS = ("--epsilon", "1", "--delta", "1e-3")
@@ -95,9 +94,9 @@ def test_a_release_does_not_become_a_part_of_its_log(tmp_path, log, verb, place)
 
 
 def test_beside_a_log_that_was_named_is_a_good_place(tmp_path, log):
-    require_place(log.parent / "out", library.read(log), force=False)
-    require_place(tmp_path / "out", library.read(log.parent), force=False)
-    require_place(tmp_path / "database", library.read(log.parent), force=False)
+    Destination(folder=log.parent / "out", force=False).require(library.read(log))
+    Destination(folder=tmp_path / "out", force=False).require(library.read(log.parent))
+    Destination(folder=tmp_path / "database", force=False).require(library.read(log.parent))
 
 
 def test_links_do_not_hide_where_the_log_is(tmp_path, log, release):
@@ -105,7 +104,7 @@ def test_links_do_not_hide_where_the_log_is(tmp_path, log, release):
     (tmp_path / "elsewhere.tsv").symlink_to(release / "public/log.tsv")
     for file in (release / "public/linked.tsv", tmp_path / "elsewhere.tsv"):
         with pytest.raises(OptionError, match="a file of the log"):
-            require_place(release, library.read(file), force=True)
+            Destination(folder=release, force=True).require(library.read(file))
 
 
 def test_save_looks_too_and_sees_the_ledger(tmp_path, log, release):
@@ -128,7 +127,7 @@ def test_an_existing_target_is_refused_before_anything_is_counted(tmp_path, log,
 @pytest.mark.parametrize("place", ["/", "data/..", "..", "a\0b", "a\udcffb"])
 def test_what_is_no_name_of_a_folder_is_refused(tmp_path, log, place):
     with pytest.raises(OptionError, match="name"):
-        require_place(tmp_path / place, library.read(log), force=True)
+        Destination(folder=tmp_path / place, force=True).require(library.read(log))
 
 
 def test_a_folder_that_cannot_be_read_is_not_replaced(tmp_path, log, release, monkeypatch):
@@ -137,7 +136,7 @@ def test_a_folder_that_cannot_be_read_is_not_replaced(tmp_path, log, release, mo
 
     monkeypatch.setattr(type(release), "iterdir", forbidden)
     with pytest.raises(ReleaseExistsError, match="not a release"):
-        require_place(release, library.read(log), force=True)
+        Destination(folder=release, force=True).require(library.read(log))
 
 
 # --- a job of which no release comes ---

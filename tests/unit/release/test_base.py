@@ -1,0 +1,122 @@
+"""A release is judged where it was saved, and in a private folder if it was not."""
+
+import stat
+from contextlib import closing
+
+import pytest
+from tests.unit.cli.commands import ROWS, write
+
+import slogan
+from slogan.errors import LogNotFoundError
+
+CASES = {
+    "exact": (slogan.sanitize, {"exp_epsilon": 2, "delta": "0.5", "time_limit": 5}),
+    "private": (slogan.sanitize, {"counts": "private", "epsilon": 8, "delta": "0.5"}),
+    "synthetic": (slogan.synthesize, {"epsilon": 8, "delta": "0.5"}),
+}
+
+
+@pytest.fixture
+def log(tmp_path):
+    rows = [(1000 * n + user, *row) for n in range(20) for user, *row in ROWS]
+    return write(tmp_path / "clicks.tsv", rows)
+
+
+@pytest.fixture(params=CASES)
+def release(log, request):
+    make, options = CASES[request.param]
+    with make(log, **options) as made:
+        yield made
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where temporary files go."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
+def test_a_release_is_judged_before_and_after_it_is_saved(tmp_path, log, place, release):
+    before = slogan.verify(log, release)
+    kept = slogan.evaluate(log, release)
+
+    assert before.ok, before
+    assert release.folder is None
+    assert "not saved" in repr(release)
+    assert [*place.glob(".slogan-private-*/release")] == []
+
+    folder = release.save(tmp_path / "out").folder
+    assert slogan.verify(log, release) == before == slogan.verify(log, folder)
+    figures = [found.to_dict() for found in (kept, slogan.evaluate(log, release))]
+    assert {**figures[0], "seconds": None} == {**figures[1], "seconds": None}
+
+
+def test_a_saved_release_is_judged_where_it_is(tmp_path, log, release):
+    release.save(tmp_path / "out")
+    release.close()
+    assert slogan.verify(log, release).ok
+
+    with (tmp_path / "out/public/log.tsv").open("a") as rows:
+        rows.write("1\tnever\tasked.com\t1\n")
+    assert not slogan.verify(log, release).ok
+
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    with pytest.raises(LogNotFoundError):
+        slogan.verify(log, release)
+
+
+def test_the_last_place_counts(tmp_path, release):
+    for name in ("first", "second"):
+        release.save(tmp_path / name)
+    with release.in_folder() as folder:
+        assert folder == tmp_path / "second"
+
+
+def test_only_its_owner_can_open_what_was_not_saved(place, release):
+    with release.in_folder() as folder:
+        assert folder.parent.parent == place
+        assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+        assert (folder / "public/manifest.json").is_file()
+    assert not folder.parent.exists()
+
+
+def test_nothing_stays_after_an_error(place, release):
+    with pytest.raises(RuntimeError), release.in_folder() as folder:
+        raise RuntimeError
+    assert not folder.parent.exists()
+
+
+def test_nothing_stays_of_a_release_that_cannot_be_written(place, release, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    before = {*place.iterdir()}
+    monkeypatch.setattr(type(release), "certificate", full)
+    with pytest.raises(OSError, match="No space"), release.in_folder():
+        pass
+    assert {*place.iterdir()} == before
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_judging_books_nothing_and_saving_books_once(tmp_path, log, case):
+    make, options = CASES[case]
+    ledger = slogan.Ledger.open("web", tmp_path / "web.ledger")
+    ledger.create()
+    before = ledger.file.read_bytes()
+    with closing(make(log, ledger=ledger, **options)) as made:
+        assert slogan.verify(log, made).ok
+        slogan.evaluate(log, made)
+        assert ledger.file.read_bytes() == before
+
+        made.save(tmp_path / "out")
+        booked = ledger.file.read_bytes()
+        assert slogan.verify(log, made).ok
+        slogan.evaluate(log, made)
+    assert ledger.file.read_bytes() == booked != before
+    assert len(ledger.books().releases) == 1
+
+
+def test_what_is_no_release_is_no_path_either(log):
+    with pytest.raises(TypeError):
+        slogan.verify(log, 7)
