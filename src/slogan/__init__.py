@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from slogan.reproduction.reproduce import reproduce as reproduce
     from slogan.verification.conditions import Verdict as Verdict
     from slogan.verification.verify import verify as verify
-    from slogan.workflows.dry_runs import FrontierPoint as FrontierPoint
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
@@ -80,9 +79,8 @@ _NAMES = {
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify",),
-    "workflows.dry_runs": ("FrontierPoint",),
     "workflows.evaluate": ("Evaluation", "evaluate"),
-    "workflows.frontier": ("Frontier", "frontier"),
+    "workflows.frontier": ("Frontier", "FrontierPoint", "frontier"),
     "workflows.inspect": ("Inspection", "inspect"),
     "workflows.sanitize": ("sanitize",),
     "workflows.synthesize": ("synthesize",),

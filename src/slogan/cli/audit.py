@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from slogan.cli.options import Budgeting, Counting, Logs, Reading, Utility
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import OptionError, VerificationError
 from slogan.modes import Counts, SyntheticUsers
 
@@ -96,43 +95,26 @@ def _target(
 
 def text(findings: Findings) -> RenderableType:
     """Each attack: what it proves, beside what is claimed."""
-    rows = Table(box=None, pad_edge=False)
-    for heading in ("", "attacked", "canary"):
-        rows.add_column(heading)
-    for heading in ("trials", "ε at least", "claimed", "δ at least", "claimed"):
-        rows.add_column(heading, justify="right")
-    for attack in findings.attacks:
-        row = attack.to_dict()
-        rows.add_row(
-            _mark(attack),
-            attack.target,
-            attack.canary,
-            f"{attack.trials:,}",
-            _number(row["epsilon_at_least"], "∞"),
-            _number(row["epsilon_claimed"], "nothing"),
-            _number(row["delta_at_least"], ""),
-            _number(row["delta_claimed"], "nothing"),
-        )
+    headings = "attacked", "canary", "trials", "ε at least", "claimed", "δ at least", "claimed"
+    rows = table(("", *headings), map(_row, findings.attacks), left=3)
     held = "no attack contradicts what is claimed: a sanity check, not a proof"
     broken = "an attack contradicts what is claimed: do not publish"
     end = Text(held if findings.ok else broken, style="bold" if findings.ok else "bold red")
-    return Group(rows, Text(), end, *_unclaimed(findings))
-
-
-def _mark(attack: Attack) -> Text:
-    if attack.claim is None:
-        return Text("–", style="dim")
-    return Text("ok", style="green") if attack.ok else Text("BROKEN", style="bold red")
-
-
-def _number(value: float | None, otherwise: str) -> str:
-    return otherwise if value is None else f"{value:.3g}"
-
-
-def _unclaimed(findings: Findings) -> list[Text]:
     if all(attack.claim is not None for attack in findings.attacks):
-        return []
+        return Group(rows, Text(), end)
     words = (
         "nothing is claimed of this mode's counts, which depend on the log and give users away; "
+        "--counts private and synthesize protect them"
     )
-    return [Text(words + "--counts private and synthesize protect them", style="yellow")]
+    return Group(rows, Text(), end, Text(words, style="yellow"))
+
+
+def _row(attack: Attack) -> list[RenderableType]:
+    mark = Text("ok", style="green") if attack.ok else Text("BROKEN", style="bold red")
+    row, if_none = attack.to_dict(), {"epsilon_at_least": "∞", "delta_at_least": ""}
+    numbers = (
+        if_none.get(name, "nothing") if row[name] is None else f"{row[name]:.3g}"
+        for name in ("epsilon_at_least", "epsilon_claimed", "delta_at_least", "delta_claimed")
+    )
+    claimed = Text("–", style="dim") if attack.claim is None else mark
+    return [claimed, attack.target, attack.canary, f"{attack.trials:,}", *numbers]

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, table, watching
 
 if TYPE_CHECKING:
     from slogan.workflows.demo import ReleaseStory, Story
@@ -75,31 +75,16 @@ def text(story: Story) -> RenderableType:
 
 
 def _attacks(releases: tuple[ReleaseStory, ...]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in (
-        "objective",
-        "clicks",
-        "pairs",
-        "users",
-        "gap",
-        "found by name",
-        "secrets",
-        "verified",
-    ):
-        table.add_column(heading, justify="left" if heading == "objective" else "right")
+    sizes = ("clicks", "pairs", "users")
+    headings = ("objective", *sizes, "gap", "found by name", "secrets", "verified")
+    rows: list[list[str]] = []
     for release in releases:
-        row = release.to_dict()
-        table.add_row(
-            release.objective,
-            f"{row['clicks_out']:,}",
-            f"{row['pairs_out']:,}",
-            f"{row['users_out']:,}",
-            f"{row['gap']:.1%}",
-            str(release.attack.named_users),
-            str(release.attack.secrets_found),
-            "yes" if release.verified else "NO",
-        )
-    return table
+        row, attack = release.to_dict(), release.attack
+        numbers = (f"{row[f'{name}_out']:,}" for name in sizes)
+        learnt = (str(attack.named_users), str(attack.secrets_found))
+        end = "yes" if release.verified else "NO"
+        rows.append([release.objective or "", *numbers, f"{row['gap']:.1%}", *learnt, end])
+    return table(headings, rows)
 
 
 def _synthetic(release: ReleaseStory) -> str:
@@ -116,16 +101,12 @@ def _synthetic(release: ReleaseStory) -> str:
 
 
 def _utility(releases: tuple[ReleaseStory, ...]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("release", *_MEASURES.values()):
-        table.add_column(heading, justify="left" if heading == "release" else "right")
+    rows: list[list[str]] = []
     for release in releases:
-        cells = (
-            f"{_number(getattr(release.kept, name))} ({_number(getattr(release.sample, name))})"
-            for name in _MEASURES
-        )
-        table.add_row(release.objective or "synthetic", *cells)
-    return table
+        pairs = ((getattr(release.kept, name), getattr(release.sample, name)) for name in _MEASURES)
+        cells = (f"{_number(kept)} ({_number(sample)})" for kept, sample in pairs)
+        rows.append([release.objective or "synthetic", *cells])
+    return table(("release", *_MEASURES.values()), rows)
 
 
 def _number(value: float | None) -> str:

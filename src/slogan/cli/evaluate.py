@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
 from slogan.cli.options import LogAndRelease, Reading, log_and_release
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, table, watching, with_notes
 
 if TYPE_CHECKING:
     from slogan.workflows.evaluate import Evaluation
@@ -63,11 +61,7 @@ def text(evaluation: Evaluation) -> RenderableType:
     """What is kept, beside a random sample of the same size."""
     from slogan.measures import retention, supports
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "this release", "random sample"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for row in evaluation.headlines():
-        table.add_row(row.label, row.release, row.sample)
+    rows = ((row.label, row.release, row.sample) for row in evaluation.headlines())
     log, support = evaluation.about.log, evaluation.release[supports.SUPPORTS].first.min_support
     predicted = evaluation.also_clicked.hit_at_10_of_original
     base = "clicks on shared pairs" if evaluation.about.coverage is None else "all clicks"
@@ -79,4 +73,4 @@ def text(evaluation: Evaluation) -> RenderableType:
     ]
     if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
         lines.append(f"{unknown:,} released pairs are not in the log: the right one?")
-    return Group(table, Text(), Text("\n".join(lines), style="dim"))
+    return with_notes(table(("", "this release", "random sample"), rows), lines)

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
-from rich.console import Group as Lines
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from slogan.cli.options import Logs, Reading, Trial
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, table, watching, with_notes
 
 if TYPE_CHECKING:
     from slogan.workflows.frontier import Frontier, Point
@@ -84,19 +81,13 @@ def text(frontier: Frontier[Point]) -> RenderableType:
     """One row for each budget, and who may read it."""
     from slogan.report.html import CURATOR_ONLY, MONOTONE
 
-    table = Table(box=None, pad_edge=False)
-    headings, rows = frontier.table()
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(*row)
     lines = [CURATOR_ONLY]
     if frontier.mode == "synthesize":
         lines.append(MONOTONE)
     if frontier.output_size is not None:
         size = f"{frontier.output_size:,} clicks are asked for at every budget"
         lines.append(f"{size}; where λ is smaller there is no value")
-    return Lines(table, Text(), Text("\n".join(lines), style="dim"))
+    return with_notes(table(*frontier.table(), left=0), lines)
 
 
 def _listed(values: str | None) -> list[str] | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
 from slogan.cli.options import Logs, Reading
-from slogan.cli.terminal import Json, show, skipped_rows, watching
+from slogan.cli.terminal import Json, show, skipped_rows, table, watching, with_notes
 
 if TYPE_CHECKING:
     from slogan.workflows.inspect import Inspection
@@ -23,22 +21,15 @@ def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -
     from slogan.workflows.inspect import inspect as inspect_log
 
     with watching() as watch:
-        inspection = inspect_log(
-            reading.log(log),
-            engine=reading.host(),
-            progress=watch,
-        )
+        inspection = inspect_log(reading.log(log), engine=reading.host(), progress=watch)
     show(inspection, text, json=json)
 
 
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
-    table = Table(box=None, pad_edge=False, title_justify="left")
-    for heading in ("", "the log", "without unique pairs"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for name in ("clicks", "users", "queries", "urls", "pairs"):
-        whole, shared = getattr(inspection.whole, name), getattr(inspection.shared, name)
-        table.add_row(name, f"{whole:,}", f"{shared:,}")
+    names = ("clicks", "users", "queries", "urls", "pairs")
+    sizes = (inspection.whole, inspection.shared)
+    rows = ([name, *(f"{getattr(size, name):,}" for size in sizes)] for name in names)
     columns = inspection.log.columns
     kind = "each row with a url is one click"
     if columns.count:
@@ -49,4 +40,4 @@ def text(inspection: Inspection) -> RenderableType:
         f"query = {columns.query}, url = {columns.url}; {kind}",
         *skipped_rows(counted.rows_without_click, counted.bad_rows),
     ]
-    return Group(table, Text(), Text("\n".join(lines), style="dim"))
+    return with_notes(table(("", "the log", "without unique pairs"), rows), lines)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from slogan.cli.options import Capping
-from slogan.cli.terminal import Json, show
+from slogan.cli.terminal import Json, show, table, with_notes
 
 if TYPE_CHECKING:
     from slogan.ledger.entries import Books
@@ -68,33 +67,26 @@ class _Ledgers:
 
 def _entries(books: dict[str, Any]) -> RenderableType:
     """Every entry, what it comes to, and what remains."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("#", "UTC", "entry", "cost", "outcome"):
-        table.add_column(heading, no_wrap=heading in ("#", "UTC"))
     outcomes = {e["release"]: e["outcome"] for e in books["entries"] if e["kind"] == "outcome"}
-    for entry in books["entries"]:
-        if entry["kind"] != "outcome":
-            table.add_row(*_entry(entry, outcomes))
-    return Group(table, Text(), Text("\n".join(_totals(books))))
+    rows = (_entry(entry, outcomes) for entry in books["entries"] if entry["kind"] != "outcome")
+    shown = table(("#", "UTC", "entry", "cost", "outcome"), rows, left=5)
+    for column in shown.columns[:2]:
+        column.no_wrap = True
+    return with_notes(shown, _totals(books), style="")
 
 
 def _populations(ledgers: _Ledgers) -> RenderableType:
     """One line for each population."""
     if not ledgers.books:
         return Text("no ledger yet; slogan ledger --population NAME --create starts one")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("population", "releases", "ε cap", "δ cap", "remains for one release"):
-        table.add_column(heading, justify="left" if heading == "population" else "right")
+    rows: list[list[str]] = []
     for books in ledgers.to_dict()["ledgers"]:
         cap = books["cap"] or {"epsilon": "–", "delta": "–"}
-        table.add_row(
-            books["population"],
-            f"{books['releases']:,}",
-            f"{cap['epsilon']}",
-            f"{cap['delta']}",
-            _room(books["remaining"]),
-        )
-    return table
+        caps = (str(cap["epsilon"]), str(cap["delta"]))
+        room = _room(books["remaining"])
+        rows.append([books["population"], f"{books['releases']:,}", *caps, room])
+    headings = ("population", "releases", "ε cap", "δ cap", "remains for one release")
+    return table(headings, rows)
 
 
 def _entry(entry: dict[str, Any], outcomes: dict[int, str]) -> list[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from slogan.cli.options import Reading
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, watching, with_notes
+from slogan.cli.terminal import table as plain_table
 
 if TYPE_CHECKING:
     from slogan.reproduction.reproduce import Reproduction
@@ -62,11 +62,11 @@ def reproduce(
 
 def text(reproduction: Reproduction) -> RenderableType:
     """Every verdict, and where the pages are."""
-    table = Table(box=None, pad_edge=False, show_header=False)
+    rows: list[list[RenderableType]] = []
     for written in reproduction.pages:
         for n, verdict in enumerate(written.page.verdicts):
             title = written.experiment.title.partition(":")[0] if n == 0 else ""
-            table.add_row(title, Text(str(verdict.kind), style="bold"), verdict.why)
+            rows.append([title, Text(str(verdict.kind), style="bold"), verdict.why])
     lines = [
         f"{len(reproduction.pages)} pages in {reproduction.output}: "
         f"{len(reproduction.computed)} parts computed and {len(reproduction.reused)} known from an "
@@ -74,4 +74,4 @@ def text(reproduction: Reproduction) -> RenderableType:
     ]
     if not reproduction.made_up:
         lines.append("computed from the raw log: for the curator, not for publication")
-    return Group(table, Text(), Text("\n".join(lines)))
+    return with_notes(plain_table((), rows), lines, style="")

@@ -6,7 +6,7 @@ import json as jsonlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
@@ -126,19 +126,33 @@ def _written(*, hint: str) -> Generator[None]:
         ) from cause
 
 
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[RenderableType]], *, left: int = 1
+) -> Table:
+    """A plain table; the columns after the first ones are aligned to the right."""
+    shown = Table(box=None, pad_edge=False, show_header=bool(headings))
+    for n, heading in enumerate(headings):
+        shown.add_column(heading, justify="left" if n < left else "right")
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def with_notes(shown: Table, lines: Iterable[str], *, style: str = "dim") -> RenderableType:
+    """A table, and what is to be said of it."""
+    return Group(shown, Text(), Text("\n".join(lines), style=style))
+
+
 def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> RenderableType:
     """How much went in and came out, what is to be said of the kind, and what comes next."""
     summary = saved.summary
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "in the log", *(["shared"] if shared else []), "released"):
-        table.add_column(heading, justify="left" if not heading else "right")
     rows = (
         ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
         ("pairs", summary.pairs, shared and shared.pairs, summary.pairs_out),
         ("users", summary.users, shared and shared.users, summary.users_out),
     )
-    for name, *numbers in rows:
-        table.add_row(name, *(f"{number:,}" for number in numbers if number is not None))
+    headings = ("", "in the log", *(["shared"] if shared else []), "released")
+    cells = [[name, *(f"{n:,}" for n in numbers if n is not None)] for name, *numbers in rows]
     test_run = ["TEST RUN: seeded, protects nobody, refused by verify"] if summary.test_run else []
     rest = [
         *skipped_rows(summary.rows_without_click, summary.bad_rows),
@@ -147,7 +161,7 @@ def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> 
         f"took {sum(summary.seconds.values()):.1f} s",
         f"next: slogan verify LOG {saved.folder}   (publish only {saved.folder}/public)",
     ]
-    return Group(table, Text(), Text("\n".join([*test_run, *lines, *rest])))
+    return with_notes(table(headings, cells), [*test_run, *lines, *rest], style="")
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from slogan.cli.options import Budgeting, LogAndRelease, Reading, log_and_release
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -34,12 +33,7 @@ def verify(
     with watching() as watch:
         watch("verify", "")
         source = log if reading.detects else reading.log(log)
-        verdict = verify_release(
-            source,
-            release,
-            budget=budget,
-            engine=reading.host(),
-        )
+        verdict = verify_release(source, release, budget=budget, engine=reading.host())
     show(verdict, text, json=json)
     if not verdict.ok:
         failed = [check.name for check in verdict.checks if not check.ok]
@@ -51,9 +45,7 @@ def verify(
 
 def text(verdict: Verdict) -> RenderableType:
     """Each check with its outcome."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for check in verdict.checks:
-        mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
-        table.add_row(mark, check.name, Text(check.detail, style="dim"))
+    marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
+    rows = ((marks[c.ok], c.name, Text(c.detail, style="dim")) for c in verdict.checks)
     end = "the release keeps its promise" if verdict.ok else "do not publish this release"
-    return Group(table, Text(end, style="bold"))
+    return Group(table((), rows), Text(end, style="bold"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -24,45 +24,22 @@ Law: TypeAlias = tuple[float, float]
 """(flat, slope): the thing of rank k has a weight of (k + flat)^-slope (Zipf–Mandelbrot)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """What gives a log its shape."""
-
-    spread: float  # standard deviation of the logarithm of a user's activity ...
-    most_active: float  # ... which is cut at so many standard deviations
-    site: float  # share of sessions that look for a site by its name ...
-    shy: float  # ... but this share of the users hardly ever does
-    personal: float  # share of sessions about people whom nobody else looks for
-    famous: float  # share of site sessions that look for a site everybody knows
-    famous_law: Law
-    site_law: Law
-    favourite_law: Law  # which of the user's own sites
-    question_law: Law
-    url_law: Law
-    next_result: float  # chance to click one more result of a page ...
-    skip_result: float  # ... and to skip one before the first click
-    again: float  # chance to click the same result once more ...
-    site_again: float  # ... and to come back to a site at once
-
-
 # Fitted to Table 3 of the paper, and to how many pairs its Table 5 calls frequent.
-AOL = Shape(
-    spread=1.75,
-    most_active=2.9,
-    site=0.472,
-    shy=0.275,
-    personal=0.08,
-    famous=0.45,
-    famous_law=(2.2, 1.505),
-    site_law=(0.64, 1.0),
-    favourite_law=(0.40, 1.0),
-    question_law=(2750.0, 1.715),
-    url_law=(7.4, 1.182),
-    next_result=0.496,
-    skip_result=0.118,
-    again=0.072,
-    site_again=0.307,
-)
+_SPREAD = 1.75  # standard deviation of the logarithm of a user's activity ...
+_MOST_ACTIVE = 2.9  # ... which is cut at so many standard deviations
+_SITE = 0.472  # share of sessions that look for a site by its name ...
+_SHY = 0.275  # ... but this share of the users hardly ever does
+_PERSONAL = 0.08  # share of sessions about people whom nobody else looks for
+_FAMOUS = 0.45  # share of site sessions that look for a site everybody knows
+_FAMOUS_LAW: Law = (2.2, 1.505)
+_SITE_LAW: Law = (0.64, 1.0)
+_FAVOURITE_LAW: Law = (0.40, 1.0)  # which of the user's own sites
+_QUESTION_LAW: Law = (2750.0, 1.715)
+_URL_LAW: Law = (7.4, 1.182)
+_NEXT_RESULT = 0.496  # chance to click one more result of a page ...
+_SKIP_RESULT = 0.118  # ... and to skip one before the first click
+_AGAIN = 0.072  # chance to click the same result once more ...
+_SITE_AGAIN = 0.307  # ... and to come back to a site at once
 
 _RESULTS = 10
 _FAVOURITES = 80
@@ -85,7 +62,6 @@ class Crowd:
     seed: int
     sessions: Ints
     shy: Flags
-    shape: Shape
 
     def person(self, user: Ints) -> Keys:
         """The key from which all that a user does is drawn."""
@@ -112,17 +88,14 @@ class Clicks:
     count: Ints
     rank: Ints
 
+    def at(self, row: Ints) -> Clicks:
+        """These rows alone, in this order."""
+        return Clicks(**{column.name: getattr(self, column.name)[row] for column in fields(self)})
+
     def one_by_one(self) -> tuple[Clicks, Ints]:
         """One row for each click instead, and which click on its pair it is, from 0."""
-        row = np.repeat(np.arange(len(self.user)), self.count)
-        each = Clicks(
-            user=self.user[row],
-            query=self.query[row],
-            url=self.url[row],
-            count=np.ones_like(row),
-            rank=self.rank[row],
-        )
-        return each, _count_up(self.count)
+        each = self.at(np.repeat(np.arange(len(self.user)), self.count))
+        return replace(each, count=np.ones_like(each.count)), _count_up(self.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +109,7 @@ class _Sessions:
     query: Ints
 
 
-def draw_crowd(users: int, *, seed: int, clicks_per_user: float, shape: Shape = AOL) -> Crowd:
+def draw_crowd(users: int, *, seed: int, clicks_per_user: float) -> Crowd:
     """Users with log-normal activity.
 
     The quantiles are spread evenly, one user each, and so are the shy users over the quantiles:
@@ -145,45 +118,44 @@ def draw_crowd(users: int, *, seed: int, clicks_per_user: float, shape: Shape = 
     person = _person(np.arange(users), seed=seed)
     quantile = np.empty(users)
     quantile[np.argsort(chance(person, "activity"), kind="stable")] = np.arange(users) + 0.5
-    deviation = np.minimum(np.asarray(ndtri(quantile / users)), shape.most_active)
-    activity = np.exp(shape.spread * deviation)
-    wanted = activity * (clicks_per_user / _clicks_per_session(shape) / float(activity.mean()))
+    deviation = np.minimum(np.asarray(ndtri(quantile / users)), _MOST_ACTIVE)
+    activity = np.exp(_SPREAD * deviation)
+    wanted = activity * (clicks_per_user / _clicks_per_session() / float(activity.mean()))
     sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
-    shy = quantile * _GOLDEN_RATIO % 1 < shape.shy
-    return Crowd(seed=seed, sessions=sessions, shy=shy, shape=shape)
+    shy = quantile * _GOLDEN_RATIO % 1 < _SHY
+    return Crowd(seed=seed, sessions=sessions, shy=shy)
 
 
-def _clicks_per_session(shape: Shape) -> float:
-    site = shape.site * (1 - (1 - _SHY_SHARE) * shape.shy)
-    results = sum(shape.next_result**n for n in range(_RESULTS))
-    return site / (1 - shape.site_again) + (1 - site) * results / (1 - shape.again)
+def _clicks_per_session() -> float:
+    site = _SITE * (1 - (1 - _SHY_SHARE) * _SHY)
+    results = sum(_NEXT_RESULT**n for n in range(_RESULTS))
+    return site / (1 - _SITE_AGAIN) + (1 - site) * results / (1 - _AGAIN)
 
 
 def draw_clicks(crowd: Crowd, first: int, last: int) -> Clicks:
     """All that the users from `first` up to `last` click, one row for each user and pair."""
-    return _merged(_clicked(_sessions(crowd, first, last), crowd.shape))
+    return _merged(_clicked(_sessions(crowd, first, last)))
 
 
 def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
-    shape = crowd.shape
     user = np.repeat(np.arange(first, last), crowd.sessions[first:last])
     nth = _count_up(crowd.sessions[first:last])
     person = crowd.person(user)
     key = _key(person, nth)
-    kind = _kind(crowd.shy[user], key, shape)
+    kind = _kind(crowd.shy[user], key)
     # People return to the sites they know: the session chooses among the user's own choices.
-    favourite = _rank(chance(key, "favourite"), shape.favourite_law, _FAVOURITES)
+    favourite = _rank(chance(key, "favourite"), _FAVOURITE_LAW, _FAVOURITES)
     choice = np.where(kind == SITE, _key(person, len(_INTERESTS) + favourite), key)
     topic = _topic(person, choice)
-    topic[(kind == SITE) & (chance(choice, "famous") < shape.famous)] = 0
+    topic[(kind == SITE) & (chance(choice, "famous") < _FAMOUS)] = 0
     site = np.where(
         topic == 0,
-        _rank(chance(choice, "rank"), shape.famous_law, vocabulary.SITES),
-        _rank(chance(choice, "rank"), shape.site_law, _SITES_OF_A_TOPIC),
+        _rank(chance(choice, "rank"), _FAMOUS_LAW, vocabulary.SITES),
+        _rank(chance(choice, "rank"), _SITE_LAW, _SITES_OF_A_TOPIC),
     )
     habit = chance(_key(person, site * len(vocabulary.TOPICS) + topic), "spelling")
     named = site * vocabulary.SPELLINGS + np.searchsorted(_SPELLINGS, habit)
-    question = _rank(chance(choice, "rank"), shape.question_law, vocabulary.QUESTIONS)
+    question = _rank(chance(choice, "rank"), _QUESTION_LAW, vocabulary.QUESTIONS)
     personal = floor(chance(person, "first personal") * vocabulary.PERSONALS) + nth
     rank = np.select(
         [kind == SITE, kind == TOPICAL], [named, question], personal % vocabulary.PERSONALS
@@ -194,10 +166,10 @@ def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
     return _Sessions(user=user, key=key, topic=topic, site=wanted, query=query)
 
 
-def _kind(shy: Flags, key: Keys, shape: Shape) -> Ints:
-    site = np.where(shy, _SHY_SHARE, 1.0) * shape.site
+def _kind(shy: Flags, key: Keys) -> Ints:
+    site = np.where(shy, _SHY_SHARE, 1.0) * _SITE
     drawn = chance(key, "kind")
-    return np.where(drawn < site, SITE, np.where(drawn < site + shape.personal, PERSONAL, TOPICAL))
+    return np.where(drawn < site, SITE, np.where(drawn < site + _PERSONAL, PERSONAL, TOPICAL))
 
 
 def _topic(person: Keys, choice: Keys) -> Ints:
@@ -206,18 +178,18 @@ def _topic(person: Keys, choice: Keys) -> Ints:
     return np.searchsorted(_TOPICS, chance(source, "topic") * float(_TOPICS[-1])) + 1
 
 
-def _clicked(sessions: _Sessions, shape: Shape) -> Clicks:
+def _clicked(sessions: _Sessions) -> Clicks:
     wants_site = sessions.site >= 0
-    more = np.minimum(_geometric(chance(sessions.key, "more"), shape.next_result), _RESULTS - 1)
-    skipped = _geometric(chance(sessions.key, "skipped"), shape.skip_result)
+    more = np.minimum(_geometric(chance(sessions.key, "more"), _NEXT_RESULT), _RESULTS - 1)
+    skipped = _geometric(chance(sessions.key, "skipped"), _SKIP_RESULT)
     results = np.where(wants_site, 1, 1 + more)
     nth = _count_up(results)
     row = np.repeat(np.arange(len(results)), results)  # of the session
     rank = np.where(wants_site[row], 1, 1 + skipped[row] + nth)
     page = _key(_key(np.zeros(len(row), dtype=np.uint64), sessions.query[row]), rank)
-    found = _rank(chance(page, "url"), shape.url_law, vocabulary.URLS)
+    found = _rank(chance(page, "url"), _URL_LAW, vocabulary.URLS)
     url = np.where(wants_site[row], sessions.site[row], found)
-    again = np.where(wants_site, shape.site_again, shape.again)[row]
+    again = np.where(wants_site, _SITE_AGAIN, _AGAIN)[row]
     return Clicks(
         user=sessions.user[row],
         query=sessions.query[row],
@@ -228,17 +200,10 @@ def _clicked(sessions: _Sessions, shape: Shape) -> Clicks:
 
 
 def _merged(clicks: Clicks) -> Clicks:
-    order = np.lexsort((clicks.url, clicks.query, clicks.user))
-    user, query, url = clicks.user[order], clicks.query[order], clicks.url[order]
-    new = (np.diff(user) != 0) | (np.diff(query) != 0) | (np.diff(url) != 0)
+    clicks = clicks.at(np.lexsort((clicks.url, clicks.query, clicks.user)))
+    new = (np.diff(clicks.user) != 0) | (np.diff(clicks.query) != 0) | (np.diff(clicks.url) != 0)
     start = np.flatnonzero(np.concatenate(([True], new)))
-    return Clicks(
-        user=user[start],
-        query=query[start],
-        url=url[start],
-        count=np.add.reduceat(clicks.count[order], start),
-        rank=clicks.rank[order][start],
-    )
+    return replace(clicks.at(start), count=np.add.reduceat(clicks.count, start))
 
 
 def seconds(crowd: Crowd, clicks: Clicks, *, nth: Ints) -> Ints:

@@ -12,15 +12,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.errors import InputError, StorageError
-from slogan.generation.crowd import (
-    Clicks,
-    Crowd,
-    chance,
-    draw_clicks,
-    draw_crowd,
-    floor,
-    seconds,
-)
+from slogan.generation.crowd import Clicks, Crowd, chance, draw_clicks, draw_crowd, floor, seconds
 from slogan.generation.vocabulary import text_macros
 from slogan.progress import Progress, shown
 from slogan.storage.database import connected, reason
@@ -28,14 +20,7 @@ from slogan.storage.folders import scratch_folder
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol")
 
-_FORMAT_OF_SUFFIX = {
-    ".aol.tsv": "aol",
-    ".txt": "aol",
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".parquet": "parquet",
-}
+_FORMAT_OF_SUFFIX = {".aol.tsv": "aol", ".txt": "aol", **{f".{name}": name for name in FORMATS[:4]}}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _COPY_OPTIONS = {
     "tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
@@ -82,14 +67,11 @@ def generate(
     kind, compression = _kind(target, given=format)
     _check(target, users=users, clicks_per_user=clicks_per_user)
     crowd = draw_crowd(users, seed=seed, clicks_per_user=clicks_per_user)
-    with (
-        _clearly(target),
-        shown(progress) as on_progress,
-        scratch_folder(target.parent) as private,
-    ):
+    with _clearly(target), shown(progress) as on_progress, scratch_folder(target.parent) as private:
         written = private / "log"
         with connected(private / "numbers.duckdb", spill=private) as connection:
-            _limit(connection)
+            # One thread: the order of rows, and so the bytes, must not depend on the machine.
+            connection.execute("SET threads = 1; SET memory_limit = '800MB'")
             connection.execute(text_macros())
             _draw(connection, crowd, kind, on_progress)
             _spell(connection, written, kind, compression)
@@ -139,8 +121,11 @@ def _clearly(target: Path) -> Generator[None]:
     try:
         yield
     except (duckdb.OperationalError, OSError) as cause:
-        said = _said(cause)
-        if said is None:
+        if isinstance(cause, OSError):
+            said = cause.strerror or str(cause)
+        elif isinstance(cause, duckdb.OutOfMemoryException):
+            said = "neither memory nor the disk is large enough"
+        elif (said := reason(cause)) is None:  # that is not what went wrong
             raise
         raise StorageError(
             f"no log can be written to {target}: {said}",
@@ -148,26 +133,8 @@ def _clearly(target: Path) -> Generator[None]:
         ) from cause
 
 
-def _said(cause: duckdb.Error | OSError) -> str | None:
-    """Why nothing could be written; None if that is not what went wrong."""
-    if isinstance(cause, OSError):
-        return cause.strerror or str(cause)
-    if isinstance(cause, duckdb.OutOfMemoryException):
-        return "neither memory nor the disk is large enough"
-    return reason(cause)
-
-
-def _limit(connection: duckdb.DuckDBPyConnection) -> None:
-    # One thread: the order of rows, and so the bytes, must not depend on the machine.
-    connection.execute("SET threads = 1")
-    connection.execute("SET memory_limit = '800MB'")
-
-
 def _draw(
-    connection: duckdb.DuckDBPyConnection,
-    crowd: Crowd,
-    kind: str,
-    progress: Progress,
+    connection: duckdb.DuckDBPyConnection, crowd: Crowd, kind: str, progress: Progress
 ) -> None:
     columns = _events if kind == "aol" else _triplets
     for first, last in crowd.chunks(_SESSIONS_PER_CHUNK):
@@ -191,13 +158,9 @@ def _spell(
 def _triplets(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
     """One row for each user and pair, in the order of their first clicks."""
     first = seconds(crowd, clicks, nth=np.zeros_like(clicks.user))
-    order = np.lexsort((first, clicks.user))
-    return {
-        "user": _anon_id(crowd, clicks.user[order]),
-        "query": clicks.query[order],
-        "url": clicks.url[order],
-        "count": clicks.count[order],
-    }
+    rows = clicks.at(np.lexsort((first, clicks.user)))
+    user = _anon_id(crowd, rows.user)
+    return {"user": user, "query": rows.query, "url": rows.url, "count": rows.count}
 
 
 def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
@@ -211,15 +174,12 @@ def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
     row = np.concatenate((np.arange(len(time)), idle))
     when = np.concatenate((time, np.maximum(0, earlier)))
     rank = np.concatenate((each.rank, np.zeros_like(idle)))
-    order = np.lexsort((rank, each.url[row], each.query[row], when, each.user[row]))
-    row = row[order]
-    return {
-        "user": _anon_id(crowd, each.user[row]),
-        "query": each.query[row],
-        "time": when[order],
-        "rank": rank[order],
-        "url": each.url[row],
-    }
+    rows = each.at(row)
+    order = np.lexsort((rank, rows.url, rows.query, when, rows.user))
+    rows = rows.at(order)
+    user = _anon_id(crowd, rows.user)
+    numbers = {"user": user, "query": rows.query, "time": when[order]}
+    return {**numbers, "rank": rank[order], "url": rows.url}
 
 
 def _anon_id(crowd: Crowd, user: Ints) -> Ints:

@@ -278,7 +278,7 @@ def _read_release(release: SearchLog | Source) -> _Released:
         return _Released(log=read(release))
     folder = Path(release)
     manifest = _manifest(folder / "public" / "manifest.json")
-    coverage = exact(manifest.outputs.coverage) if isinstance(manifest.outputs, Outputs) else None
+    coverage = manifest.outputs.coverage if isinstance(manifest.outputs, Outputs) else None
     if coverage is not None and not 0 <= coverage <= 1:
         raise LogFormatError(
             "the manifest's coverage is not a share", hint="give a release that `verify` passes"
@@ -288,7 +288,7 @@ def _read_release(release: SearchLog | Source) -> _Released:
         users=_whose(folder, manifest),
         manifest=manifest,
         counts=manifest.counts if manifest.method == "sanitize" else None,
-        coverage=coverage,
+        coverage=None if coverage is None else exact(coverage),
     )
 
 

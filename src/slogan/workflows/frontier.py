@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from fractions import Fraction
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
+import numpy as np
+
 from slogan import engines
-from slogan.budget import Number, PrivacyBudget
+from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.grouping import Kinds
+from slogan.dp.statistics import spread
 from slogan.engines import EngineChoice
-from slogan.engines.engine import Counted
-from slogan.errors import OptionError, ReleaseExistsError
+from slogan.engines.engine import Counted, Engine
+from slogan.errors import OptionError, ReleaseExistsError, TooFewUsersError
+from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import LogSizes, html_table
+from slogan.measures import Totals
+from slogan.measures.supports import frequent_pairs
 from slogan.planning import objectives
+from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives import Objective
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
+from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown
+from slogan.randomness import SeededRandomness
 from slogan.report.charts import Line, frontier_chart
 from slogan.report.html import CURATOR_ONLY, MONOTONE, FrontierPage, picture
 from slogan.report.svg import Chart
 from slogan.storage.atomic import write_private
 from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
-from slogan.workflows.dry_runs import (
-    DryPlans,
-    DryRuns,
-    SanitizedPoint,
-    SynthesizedPoint,
-    support_of,
-)
+from slogan.workflows.synthesize import make_users
 
 Mode = Literal["sanitize", "synthesize"]
 
@@ -42,6 +49,8 @@ DELTAS = ("1e-4", "1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")
 """The paper's grid, for sanitize."""
 SYNTHETIC_EPSILONS = ("0.5", "1", "2", "4", "8")
 SYNTHETIC_DELTAS = ("1e-9", "1e-6")
+_SUPPORT = Fraction(1, 500)
+"""From which share of clicks on a pair is frequent, unless the objective says: the paper's."""
 _COLUMNS = {
     "epsilon": "ε",
     "delta": "δ",
@@ -54,6 +63,52 @@ _COLUMNS = {
     "recall": "recall",
 }
 """The columns of the short table, as far as the points have them; the value is the utility."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierPoint:
+    """What one budget buys."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SanitizedPoint(FrontierPoint):
+    """What sanitize() gives under one budget; None where F-UMP's output size is out of reach."""
+
+    budget_per_user: float
+    size_bound: float
+    """m·b: no output is larger."""
+    value: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    status: str | None = None
+    carried: bool = False
+    clicks: int = 0
+    pairs: int = 0
+    recall: float | None = None
+    precision: float | None = None
+    sum_support_distance: float | None = None
+    exposed_users_expected: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesizedPoint(FrontierPoint):
+    """What synthesize() would give, on average; None where nothing is frequent."""
+
+    value: float
+    """Different released pairs: of all values that never fall as a budget grows, the nearest."""
+    average: float
+    """Different released pairs, as the dry runs of this budget alone had them."""
+    pairs_least: int
+    pairs_most: int
+    clicks: float
+    coverage: float
+    recall: float | None
+    precision: float | None
+    sum_support_distance: float
+
 
 Point = SanitizedPoint | SynthesizedPoint
 PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
@@ -75,17 +130,7 @@ class Frontier(Generic[PointT_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""
-        return {
-            "curator_only": CURATOR_ONLY,
-            "mode": self.mode,
-            "objective": self.objective,
-            "utility": self.utility,
-            "log": asdict(self.log),
-            "min_support": self.min_support,
-            "output_size": self.output_size,
-            "points": [asdict(point) for point in self.points],
-            "seconds": self.seconds,
-        }
+        return {"curator_only": CURATOR_ONLY, **asdict(self)}
 
     def __repr__(self) -> str:
         values = [point.value for point in self.points if point.value is not None]
@@ -105,11 +150,17 @@ class Frontier(Generic[PointT_co]):
 
     def chart(self) -> Chart:
         """One line per δ; for what can only grow with the output, m·b at the largest δ."""
-        lines = [
-            Line(name=f"δ = {delta:g}", points=self._line(delta))
-            for delta in sorted({point.delta for point in self.points})
-        ]
-        return frontier_chart(lines, self._bound(), utility=self.utility)
+        deltas = sorted({point.delta for point in self.points})
+        lines = [Line(name=f"δ = {delta:g}", points=self._line("value", delta)) for delta in deltas]
+        grows = self.mode == "sanitize" and objectives.load(self.objective).is_packing
+        bound = self._line("size_bound", deltas[-1]) if grows and deltas else []
+        most = Line(name="bound m·b", points=bound) if bound else None
+        return frontier_chart(lines, most, utility=self.utility)
+
+    def _line(self, name: str, delta: float) -> list[tuple[float, float]]:
+        """What the points of one δ have under this name, where they have it, by ε."""
+        values = ((p.epsilon, getattr(p, name)) for p in self.points if p.delta == delta)
+        return sorted((epsilon, value) for epsilon, value in values if value is not None)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write frontier.json, .svg and .html, which only their owner can open, into a folder."""
@@ -132,23 +183,6 @@ class Frontier(Generic[PointT_co]):
             "frontier.json": json.dumps(self.to_dict(), indent=2) + "\n",
         }
         write_private(target, files)
-
-    def _line(self, delta: float) -> list[tuple[float, float]]:
-        return sorted(
-            (point.epsilon, point.value)
-            for point in self.points
-            if point.delta == delta and point.value is not None
-        )
-
-    def _bound(self) -> Line | None:
-        largest = max((point.delta for point in self.points), default=0.0)
-        points = sorted(
-            (point.epsilon, point.size_bound)
-            for point in self.points
-            if isinstance(point, SanitizedPoint) and point.delta == largest
-        )
-        grows = objectives.load(self.objective).is_packing
-        return Line(name="bound m·b", points=points) if grows and points else None
 
     def _facts(self) -> list[str]:
         log = f"{self.log.clicks:,} clicks, {self.log.users:,} users, {self.log.pairs:,} pairs"
@@ -221,42 +255,38 @@ def frontier(
         if runs < 1:
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
-        asked = objective_from(objective)
-        kinds = Kinds.asked(association, None)
-        steps = Steps(on_progress)
-        settings = engines.resolve(engine, log)
-        source, host = settings.describe(log), settings.start(on_progress)
-        try:
+        goal, kinds = objective_from(objective), Kinds.asked(association, None)
+        steps, settings = Steps(on_progress), engines.resolve(engine, log)
+        source, plans = settings.describe(log), mode == "sanitize"
+        with closing(settings.start(on_progress)) as host:
             with steps.step("count"):
-                counted = host.count(source, unique_pairs=mode == "synthesize")
-            if mode == "sanitize":
+                counted = host.count(source, unique_pairs=not plans)
+            hist = counted.hist
+            if plans:
                 counted.require_shared_pairs()
-                return _sanitized(counted, budgets, asked, solving, steps)
-            dry = DryRuns(
-                counted=replace(
-                    counted, rows=counted.hist
-                ),  # so many runs are worth bringing it here
-                engine=host,
-                objective=asked,
-                kinds=kinds,
-                selector=selector,
-                min_support=support_of(asked),
-                runs=runs,
-                seed=seed,
-                steps=steps,
-            )
-            return Frontier(
-                mode=mode,
-                objective=asked.name,
-                utility="released pairs",
-                log=LogSizes(clicks=counted.clicks, users=counted.users, pairs=counted.pairs),
-                min_support=str(support_of(asked)),
-                output_size=None,
-                points=dry.over(budgets),
-                seconds=steps.rounded(),
-            )
-        finally:
-            host.close()
+                goal, points = _plan(hist, budgets, goal, solving, steps)
+            else:
+                trial = _Trial(
+                    counted=replace(counted, rows=hist),  # so many runs are worth bringing it here
+                    engine=host,
+                    objective=goal,
+                    kinds=kinds,
+                    selector=selector,
+                    seeds=range(seed, seed + runs),
+                    steps=steps,
+                )
+                points = trial.under(budgets)
+        sizes = hist if plans else counted
+        return Frontier(
+            mode=mode,
+            objective=goal.name,
+            utility=goal.utility if plans else "released pairs",
+            log=LogSizes(clicks=sizes.clicks, users=sizes.users, pairs=sizes.pairs),
+            min_support=str(_support(goal)),
+            output_size=goal.output_size if plans and isinstance(goal, FrequentPairs) else None,
+            points=points,
+            seconds=steps.rounded(),
+        )
 
 
 def _grid(
@@ -285,27 +315,151 @@ def _grid(
     return budgets
 
 
-def _sanitized(
-    counted: Counted,
+def _support(objective: Objective) -> Fraction:
+    return exact(objective.min_support) if isinstance(objective, FrequentPairs) else _SUPPORT
+
+
+def _plan(
+    hist: PairHistogram,
     budgets: list[PrivacyBudget],
     objective: Objective,
     solver: Solver,
     steps: Steps,
-) -> Frontier[SanitizedPoint]:
-    hist = counted.hist
-    plans = DryPlans(hist=hist, solver=solver.name, effort=solver.effort, steps=steps)
-    asked = plans.comparable(objective, budgets)
-    points = plans.over(budgets, asked)
-    return Frontier(
-        mode="sanitize",
-        objective=asked.name,
-        utility=asked.utility,
-        log=LogSizes(clicks=hist.clicks, users=hist.users, pairs=hist.pairs),
-        min_support=str(support_of(asked)),
-        output_size=asked.output_size if isinstance(asked, FrequentPairs) else None,
-        points=points,
-        seconds=steps.rounded(),
+) -> tuple[Objective, tuple[SanitizedPoint, ...]]:
+    """What sanitize() would give: a point for every budget, none worse than of a smaller one.
+
+    F-UMP's values compare at one output size: half of the largest λ if the objective names none.
+    """
+    largest: Sweep = {}
+
+    def climbed(goal: Objective) -> Sweep:
+        with steps.step("solve"):
+            return climb(
+                hist,
+                budgets,
+                goal,
+                solver=solver.name,
+                effort=solver.effort,
+                largest=largest,
+                done=lambda done, of: steps.note(f"{done} of {of} budgets"),
+            )
+
+    if isinstance(objective, FrequentPairs):
+        largest |= climbed(OutputSize())
+        most = max(step.plan.size for step in largest.values())
+        objective = replace(objective, output_size=objective.output_size or max(1, most // 2))
+    sweep, support = climbed(objective), _support(objective)
+    with steps.step("measure"):
+        return objective, tuple(_point(hist, b, sweep.get(b.allowance), support) for b in budgets)
+
+
+def _point(
+    hist: PairHistogram, budget: PrivacyBudget, step: SweepPoint | None, support: Fraction
+) -> SanitizedPoint:
+    constraints = privacy_constraints(hist, budget)
+    point = SanitizedPoint(
+        epsilon=budget.epsilon_value,
+        delta=budget.delta_value,
+        budget_per_user=constraints.limit,
+        size_bound=constraints.size_bound,
     )
+    if step is None:
+        return point
+    counts = step.plan.counts
+    kept = frequent_pairs(Totals(before=hist.pair_total, after=counts, query=hist.query), support)
+    return replace(
+        point,
+        value=step.value,
+        bound=step.bound,
+        gap=step.gap,
+        status=str(step.status),
+        carried=step.carried,
+        clicks=step.plan.size,
+        pairs=step.plan.pairs,
+        recall=kept.recall,
+        precision=kept.precision,
+        sum_support_distance=kept.sum_support_distance,
+        exposed_users_expected=constraints.expected_exposed(counts),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trial:
+    """Dry runs of synthesize(): a log, counted whole, and all of the method but the budget."""
+
+    counted: Counted
+    engine: Engine
+    objective: Objective
+    kinds: Kinds
+    selector: str
+    seeds: range
+    steps: Steps
+
+    def under(self, budgets: list[PrivacyBudget]) -> tuple[SynthesizedPoint, ...]:
+        """A point for every budget, none below that of a smaller one."""
+        points: list[SynthesizedPoint] = []
+        for n, budget in enumerate(budgets):
+            self.steps.note(f"{n} of {len(budgets)} budgets")
+            points.append(self._point(budget))
+        return running_maximum(points)
+
+    def _point(self, budget: PrivacyBudget) -> SynthesizedPoint:
+        """Average over runs. Every budget meets the same seeds, so that points compare."""
+        runs = [self._run(budget, seed) for seed in self.seeds]
+        kept = [frequent_pairs(run, _support(self.objective)) for run in runs]
+        pairs = [int(np.count_nonzero(run.after)) for run in runs]
+        return SynthesizedPoint(
+            epsilon=budget.epsilon_value,
+            delta=budget.delta_value,
+            value=fmean(pairs),
+            average=fmean(pairs),
+            pairs_least=min(pairs),
+            pairs_most=max(pairs),
+            clicks=fmean(int(run.after.sum()) for run in runs),
+            coverage=fmean(float(run.coverage) for run in runs),
+            recall=_mean([one.recall for one in kept]),
+            precision=_mean([one.precision for one in kept]),
+            sum_support_distance=fmean(one.sum_support_distance for one in kept),
+        )
+
+    def _run(self, budget: PrivacyBudget, seed: int) -> Totals:
+        hist = self.counted.hist
+        after, coverage = np.zeros(hist.pairs, dtype=np.int64), Fraction(0)
+        try:
+            made = make_users(
+                self.counted,
+                budget,
+                spread(budget, association=self.kinds.looks),
+                selection.load(self.selector),
+                objective=self.objective,
+                group=self.kinds.grouping(self.engine.urls),
+                rng=SeededRandomness(seed),
+                steps=self.steps,
+            )
+        except TooFewUsersError:
+            pass  # nothing would be released, and that is an answer
+        else:
+            np.add.at(after, made.output.pair, made.output.count)
+            coverage = exact(made.statistics.coverage.share)
+        return Totals(before=hist.pair_total, after=after, query=hist.query, coverage=coverage)
+
+
+def running_maximum(points: Sequence[SynthesizedPoint]) -> tuple[SynthesizedPoint, ...]:
+    """The points with the best average that this budget or a smaller one reaches as their value.
+
+    A release under a smaller budget keeps the promise of a larger one, so it can always be had.
+    """
+
+    def best(point: SynthesizedPoint) -> float:
+        smaller = (p for p in points if p.epsilon <= point.epsilon and p.delta <= point.delta)
+        return max(p.average for p in smaller)
+
+    return tuple(replace(point, value=best(point)) for point in points)
+
+
+def _mean(shares: list[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return fmean(known) if known else None
 
 
 def _cell(value: float | str | bool | None) -> str:
