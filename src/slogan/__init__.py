@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from slogan.planning.objectives.query_diversity import QueryDiversity as QueryDiversity
     from slogan.planning.solvers import Solver as Solver
     from slogan.release.base import Saved as Saved
-    from slogan.release.sanitized import PrivateRowsRelease as PrivateRowsRelease
-    from slogan.release.sanitized import SanitizedRelease as SanitizedRelease
-    from slogan.release.synthetic import SyntheticRelease as SyntheticRelease
+    from slogan.release.kinds import PrivateRowsRelease as PrivateRowsRelease
+    from slogan.release.kinds import SanitizedRelease as SanitizedRelease
+    from slogan.release.kinds import SyntheticRelease as SyntheticRelease
     from slogan.reproduction.reproduce import Reproduction as Reproduction
     from slogan.reproduction.reproduce import reproduce as reproduce
     from slogan.verification.conditions import Verdict as Verdict
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
+    from slogan.workflows.frontier import FrontierPoint as FrontierPoint
     from slogan.workflows.frontier import frontier as frontier
     from slogan.workflows.inspect import Inspection as Inspection
     from slogan.workflows.inspect import inspect as inspect
@@ -74,8 +75,7 @@ _NAMES = {
     "planning.objectives.query_diversity": ("QueryDiversity",),
     "planning.solvers": ("Solver",),
     "release.base": ("Saved",),
-    "release.sanitized": ("PrivateRowsRelease", "SanitizedRelease"),
-    "release.synthetic": ("SyntheticRelease",),
+    "release.kinds": ("PrivateRowsRelease", "SanitizedRelease", "SyntheticRelease"),
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify",),

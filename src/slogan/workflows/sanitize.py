@@ -17,7 +17,7 @@ from slogan.planning.planner import Planner
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress
 from slogan.release.job import Destination, Pseudonyms, started_job
-from slogan.release.sanitized import PrivateRowsRelease, SanitizedRelease
+from slogan.release.kinds import PrivateRowsRelease, SanitizedRelease
 from slogan.workflows.arguments import (
     SanitizeOptions,
     budget_from,

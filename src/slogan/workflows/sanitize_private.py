@@ -30,7 +30,7 @@ from slogan.planning.objectives import CappedPairs, Objective
 from slogan.progress import Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Job
-from slogan.release.sanitized import PrivateRowsRelease
+from slogan.release.kinds import PrivateRowsRelease
 
 
 def sanitize_private(job: Job, mode: PrivateCounts, objective: Objective) -> PrivateRowsRelease:

@@ -27,7 +27,7 @@ from slogan.planning.objectives import Objective, PrivatePairs
 from slogan.progress import Progress, Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Destination, started_job
-from slogan.release.synthetic import SyntheticRelease
+from slogan.release.kinds import SyntheticRelease
 from slogan.workflows.arguments import budget_from, objective_from
 
 

@@ -238,7 +238,7 @@ def marked(value):
 
 def test_a_mark_on_every_private_number_never_shows_in_public(tmp_path, monkeypatch):
     """A taint: all that is computed from the log is 87,654,321, which only the curator sees."""
-    from slogan.release.sanitized import Release
+    from slogan.release.kinds import Release
 
     true_certificate, true_results = Release.certificate, Results.of
 

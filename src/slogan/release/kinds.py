@@ -1,4 +1,4 @@
-"""Releases of real rows: drawn from a plan, or so rarely that the whole release is private."""
+"""The kinds of releases: real rows under a plan, real rows drawn rarely, and synthetic users."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from slogan.arrays import Ints
 from slogan.budget import exact
 from slogan.dp.mechanisms import Cost
 from slogan.dp.private_rows import Division, PrivateHistogram, expected_exposed
-from slogan.manifest.certificate import LogSizes, PrivateRowsSummary, SanitizedSummary
-from slogan.manifest.manifest import Claims, PrivateRowsOutputs, Spent
+from slogan.dp.statistics import Spending, Statistics, weight_needed
+from slogan.manifest.certificate import (
+    LogSizes,
+    PrivateRowsSummary,
+    SanitizedSummary,
+    SyntheticSummary,
+)
+from slogan.manifest.manifest import Claims, Outputs, PrivateRowsOutputs, Spent
 from slogan.modes import ExactCounts, LaplaceCounts
 from slogan.planning.constraints import PrivacyConstraints
 from slogan.planning.plan import Plan
 from slogan.planning.program import Program, Solution, Status, gap, status
 from slogan.release.base import Release
-from slogan.report.curator import budget_use, clicks_by_draw, clicks_by_fate, figures
+from slogan.report import curator as charts
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -95,8 +101,8 @@ class SanitizedRelease(Release):
         lost = {"unique_pairs": self.counted.clicks - shared.clicks}
         if isinstance(self.mode, LaplaceCounts):
             lost["removed_users"] = shared.clicks - left.clicks
-        fate = clicks_by_fate(left.pair_total, counts, constraints.upper)
-        use = budget_use(constraints.charge(counts), constraints.limit)
+        fate = charts.clicks_by_fate(left.pair_total, counts, constraints.upper)
+        use = charts.budget_use(constraints.charge(counts), constraints.limit)
         drawn: dict[str, Any] = {}
         if self.counted.stayed:
             # The pairs that stayed in the engine are in no figure, and their clicks in two sums.
@@ -104,7 +110,7 @@ class SanitizedRelease(Release):
             fate["not_chosen"] += shared.clicks - shared.too_dear - left.clicks
             use[0] += shared.users - left.users
         else:
-            drawn["figures"] = asdict(figures(*self.clicks_before_and_after()))
+            drawn["figures"] = asdict(charts.figures(*self.clicks_before_and_after()))
         return {**drawn, "clicks_by_fate": {**lost, **fate}, "budget_use": use}
 
     @property
@@ -152,8 +158,8 @@ class PrivateRowsRelease(Release):
     def chart_data(self) -> dict[str, Any]:
         before, after = self.clicks_before_and_after()
         return {
-            "figures": asdict(figures(before, after)),
-            "clicks_by_fate": clicks_by_draw(before, after, self.histogram.pairs),
+            "figures": asdict(charts.figures(before, after)),
+            "clicks_by_fate": charts.clicks_by_draw(before, after, self.histogram.pairs),
         }
 
     def claims(self) -> Claims:
@@ -162,5 +168,52 @@ class PrivateRowsRelease(Release):
             account=Spent.model_validate(self.histogram.account.summary(self.budget)),
             outputs=PrivateRowsOutputs(
                 pairs_selected=len(self.histogram.pairs), users=self.histogram.sizes.users
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SyntheticRelease(Release):
+    """Made-up users who fit private statistics: private end to end (Theorem S)."""
+
+    statistics: Statistics
+    spending: Spending
+
+    @property
+    def cost(self) -> Cost:
+        return self.statistics.account.cost
+
+    @property
+    def summary(self) -> SyntheticSummary:
+        return SyntheticSummary(
+            **self._facts(),
+            coverage=self.statistics.coverage.share,
+            association=self.statistics.kind,
+            weight_needed=weight_needed(self.spending.selection),
+            budget_shares={name: float(part) for name, part in self.spending.shares.items()},
+        )
+
+    def chart_data(self) -> dict[str, Any]:
+        before, after = self.clicks_before_and_after()
+        share = self.statistics.coverage.share
+        return {
+            "figures": asdict(charts.figures(before, after, coverage=share)),
+            "clicks_by_fate": charts.clicks_by_selection(before, after),
+        }
+
+    def write_curators_tables(self, curator: Path) -> None:
+        """Write nothing: made-up users have no real IDs."""
+
+    def claims(self) -> Claims:
+        statistics = self.statistics
+        association = statistics.association
+        return Claims(
+            pseudonyms="synthetic",
+            account=Spent.model_validate(statistics.account.summary(self.budget)),
+            outputs=Outputs(
+                coverage=statistics.coverage.share,
+                association=statistics.kind,
+                association_rank=0 if association is None else association.rank,
+                users=statistics.sizes.users,
             ),
         )
