@@ -229,7 +229,7 @@ def frontier(
     seed: int = 0,
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
-) -> Frontier[SanitizedPoint] | Frontier[SynthesizedPoint]:
+) -> Frontier[Point]:
     """Utility over a grid of (ε, δ). Nothing is released, and nothing of it may be published.
 
     Args:
