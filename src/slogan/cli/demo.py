@@ -40,15 +40,15 @@ def demo(
 
 def text(story: Story) -> RenderableType:
     """Everything that happened, for a person."""
-    from slogan.workflows.demo import PERSON
+    from slogan.workflows.demo import KNOWN, PERSON, SECRETS
 
     blank, budget = Text(), story.budget
     start = [
         f"A made-up log with one recognisable person in it: {story.log}",
-        f"An attacker knows two words, {' and '.join(story.words_known)}.",
+        f"An attacker knows two words, {' and '.join(KNOWN)}.",
         f"  In the raw log they lead to {story.raw.named_users} user, number {PERSON}, "
         f"and with the user-ID to {story.raw.secrets_found} secrets:",
-        *(f"    “{secret}”" for secret in story.secrets),
+        *(f"    “{secret}”" for secret in SECRETS),
         "",
         f"The same attack on sanitized logs, e^ε = {budget.exp_epsilon}, "
         f"δ = {budget.delta_value:g}:",

@@ -243,7 +243,6 @@ class Release(ABC):
         """What the release says of itself in public."""
         kind = self.job.kind
         promise = promise_of(kind, self.parameters, self.budget)
-        claims = self.claims()
         return Manifest(
             slogan_version=version("slogan"),
             method=kind.method,
@@ -253,9 +252,7 @@ class Release(ABC):
             not_guaranteed=promise.not_guaranteed,
             budget=Budget(**self.budget.parameters()),  # pyright: ignore[reportArgumentType]
             parameters=self.parameters,
-            account=claims.account,
-            outputs=claims.outputs,
-            pseudonyms=claims.pseudonyms,
+            **vars(self.claims()),
             test_run=self.job.test_run,
             log=published,
             versions=versions(),

@@ -64,11 +64,10 @@ def budget_from(
     delta: Number | None,
 ) -> PrivacyBudget:
     """The budget that was given as one object, or as numbers."""
-    numbers = (epsilon, exp_epsilon, delta)
     if isinstance(budget, PrivacyBudget):
-        if any(number is not None for number in numbers):
-            raise _refusal(
-                "the budget is given twice", "give either a budget, or epsilon= and delta="
+        if not (epsilon is exp_epsilon is delta is None):
+            raise OptionError(
+                "the budget is given twice", hint="give either a budget, or epsilon= and delta="
             )
         return budget
     if budget is not None or delta is None:

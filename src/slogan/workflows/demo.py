@@ -31,12 +31,15 @@ _TRACES = (
     ("landscapers in larkmoor hollow", "www.larkmoor-directory.com", 2),
     ("larkmoor hollow church choir", "www.larkmoor-choir.org", 1),
 )
-_SECRETS = (
+_SECRET_CLICKS = (
     ("hand tremors early signs", "www.symptom-answers.com", 5),
     ("how to tell family about diagnosis", "www.talk-it-over.org", 2),
     ("lawyer leaving husband quietly", "www.quiet-legal-help.com", 3),
 )
-_KNOWN = ("quillfeather", "larkmoor")
+SECRETS = tuple(query for query, _, _ in _SECRET_CLICKS)
+"""What the attacker must not learn."""
+KNOWN = ("quillfeather", "larkmoor")
+"""What the attacker knows of the person."""
 _SHARED_PAIRS = 6
 _KNOWN_CLICKS = 3
 _SECONDS_PER_PROBLEM = 4.0
@@ -112,23 +115,13 @@ class Story:
     synthetic: ReleaseStory
     seconds: float
 
-    @property
-    def words_known(self) -> tuple[str, ...]:
-        """What the attacker knows of the person."""
-        return _KNOWN
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What the attacker must not learn."""
-        return tuple(query for query, _, _ in _SECRETS)
-
     def to_dict(self) -> dict[str, Any]:
         """The fields of `demo --json`."""
         return {
             "log": str(self.log),
             "person": PERSON,
-            "knows": list(self.words_known),
-            "secrets": list(self.secrets),
+            "knows": list(KNOWN),
+            "secrets": list(SECRETS),
             "raw": self.raw.to_dict(),
             "exp_epsilon": float(exact(self.budget.exp_epsilon or 0)),
             "delta": self.budget.delta_value,
@@ -212,14 +205,14 @@ def _plant(log: Path) -> list[tuple[str, str]]:
         ).fetchall()
     shared = [(query, url, 2) for query, url in popular]
     with log.open("a") as rows:
-        for query, url, clicks in (*_TRACES, *_SECRETS, *shared):
+        for query, url, clicks in (*_TRACES, *_SECRET_CLICKS, *shared):
             rows.write(f"{PERSON}\t{query}\t{url}\t{clicks}\n")
     return [*popular[-_KNOWN_CLICKS:], _TRACES[0][:2]]
 
 
 def _attack(log: Path, known: list[tuple[str, str]]) -> Attack:
-    named = " OR ".join(f"query LIKE '%{word}%'" for word in _KNOWN)
-    secrets = ", ".join(f"'{query}'" for query, _, _ in _SECRETS)
+    named = " OR ".join(f"query LIKE '%{word}%'" for word in KNOWN)
+    secrets = ", ".join(f"'{query}'" for query in SECRETS)
     with connected() as sql:
         sql.execute(f"CREATE TABLE log AS SELECT * FROM {_rows(log)}")
         sql.execute("CREATE TABLE known (query VARCHAR, url VARCHAR)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,10 +35,9 @@ class Inspection:
         return len(self.log.files) + len(self.log.addresses)
 
     def __repr__(self) -> str:
-        size = (
-            f"{self.whole.clicks:,} clicks, {self.whole.users:,} users, {self.whole.pairs:,} pairs"
-        )
-        return f"<Inspection: {size}; {self.shared.pairs:,} pairs are shared>"
+        size, shared = self.whole, f"{self.shared.pairs:,} pairs are shared"
+        words = f"{size.clicks:,} clicks, {size.users:,} users, {size.pairs:,} pairs"
+        return f"<Inspection: {words}; {shared}>"
 
     def _repr_html_(self) -> str:
         names = ("clicks", "users", "queries", "urls", "pairs")
@@ -75,10 +75,7 @@ def inspect(
     source = settings.describe(log)
     with shown(progress) as on_progress:
         on_progress("count")
-        host = settings.start(on_progress)
-        try:
+        with closing(settings.start(on_progress)) as host:
             counted = host.count(source)
             whole, shared = host.sizes()
-        finally:
-            host.close()
     return Inspection(log=source, whole=whole, shared=shared, counted=counted)
