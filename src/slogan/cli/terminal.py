@@ -21,7 +21,6 @@ from slogan.errors import StorageError
 from slogan.progress import Progress, bar, silent
 
 if TYPE_CHECKING:
-    from slogan.ledger.ledger import Recorded
     from slogan.manifest.certificate import LogSizes
     from slogan.release.base import Saved
 
@@ -157,7 +156,9 @@ def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> 
     rest = [
         *skipped_rows(summary.rows_without_click, summary.bad_rows),
         *(f"came to this process: {what}" for what in summary.arrived),
-        _ledger_line(saved.ledger),
+        "in no ledger: nobody adds this release to others on the same people (--population)"
+        if saved.ledger is None
+        else f"recorded in the ledger of {saved.ledger.population}, head {saved.ledger.head}",
         f"took {sum(summary.seconds.values()):.1f} s",
         f"next: slogan verify LOG {saved.folder}   (publish only {saved.folder}/public)",
     ]
@@ -168,9 +169,3 @@ def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
     """How many rows were skipped, and why."""
     lines = [f"{without_click:,} rows without a click left out"] if without_click else []
     return [*lines, *(f"{n:,} bad rows skipped: {reason}" for reason, n in bad_rows.items())]
-
-
-def _ledger_line(ledger: Recorded | None) -> str:
-    if ledger is None:
-        return "in no ledger: nobody adds this release to others on the same people (--population)"
-    return f"recorded in the ledger of {ledger.population}, head {ledger.head}"

@@ -85,21 +85,18 @@ def draw_rows(
         private = private_histogram(hist, selected, division, rng)
         private.account.require(budget)
     with steps.step("solve"):
-        weight = sampling_weights(private, objective, hist.query[private.pairs], cap)
+        weight = _weights(private, objective, hist.query[private.pairs], cap)
     with steps.step("sample"):
         output = capped_sample(hist, private.pairs, weight, cap=cap, rng=rng)
     return PrivateRows(histogram=private, weight=weight, output=output)
 
 
-def sampling_weights(
-    private: PrivateHistogram, objective: Objective, query: Ints, cap: Fraction
-) -> Ints:
+def _weights(private: PrivateHistogram, objective: Objective, query: Ints, cap: Fraction) -> Ints:
     """Solve the objective on private statistics; floating point does no harm here."""
     counts = np.maximum(private.counts.values, 1.0)
     users = float(max(private.sizes.users, 1))
     pairs = CappedPairs(counts=counts, query=query, cap=float(cap), users=users)
-    expected = objective.expected_clicks(pairs)
-    return weights(expected, counts, cap=cap)
+    return weights(objective.expected_clicks(pairs), counts, cap=cap)
 
 
 def _constants(division: Division) -> Parameters:
