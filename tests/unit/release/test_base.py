@@ -4,7 +4,8 @@ import stat
 from contextlib import closing
 
 import pytest
-from tests.unit.cli.commands import ROWS, write
+from tests.helpers import write
+from tests.unit.cli.commands import ROWS
 
 import slogan
 from slogan.errors import LogNotFoundError
