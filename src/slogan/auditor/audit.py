@@ -176,7 +176,7 @@ class _Attacker:
         kinds = Kinds.asked(mode.association, mode.taxonomy)
         spending = spread(self.budget, association=kinds.looks)
         garden = self._planted(hist, spending)
-        users = make_users(
+        users, known = make_users(
             _alone(garden.hist),
             self.budget,
             spending,
@@ -186,12 +186,11 @@ class _Attacker:
             rng=self.rng,
             steps=self.steps,
         )
-        known = users.statistics
         grouping = known.association and known.association.grouping
         with self.steps.step("attack"):
             return [
                 *self._on_stages(garden, known.pairs, known.account, spending, grouping),
-                *private.on_released(garden, users.output, self.claim),
+                *private.on_released(garden, users, self.claim),
             ]
 
     def _planted(self, hist: PairHistogram, spent: Division | Spending) -> private.Planted:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Budgeting, Counting, Logs, Reading, Utility
+from slogan.cli.options import Budgeting, Counting, Logs, Reading, Trial
 from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import OptionError, VerificationError
 from slogan.modes import Counts, SyntheticUsers
@@ -27,7 +27,7 @@ def audit(
     taxonomy: Path | None = None,
     trials: int = 2_000,
     budgeting: Budgeting = Budgeting(),
-    utility: Utility = Utility(time_limit=10.0),
+    utility: Trial = Trial(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),
     seed: int | None = None,

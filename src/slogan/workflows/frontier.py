@@ -426,7 +426,7 @@ class _Trial:
         hist = self.counted.hist
         after, coverage = np.zeros(hist.pairs, dtype=np.int64), Fraction(0)
         try:
-            made = make_users(
+            users, statistics = make_users(
                 self.counted,
                 budget,
                 spread(budget, association=self.kinds.looks),
@@ -439,8 +439,8 @@ class _Trial:
         except TooFewUsersError:
             pass  # nothing would be released, and that is an answer
         else:
-            np.add.at(after, made.output.pair, made.output.count)
-            coverage = exact(made.statistics.coverage.share)
+            np.add.at(after, users.pair, users.count)
+            coverage = exact(statistics.coverage.share)
         return Totals(before=hist.pair_total, after=after, query=hist.query, coverage=coverage)
 
 

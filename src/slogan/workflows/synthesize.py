@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +85,7 @@ def synthesize(
     ) as job:
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
-        users = make_users(
+        users, statistics = make_users(
             counted,
             spendable,
             spending,
@@ -96,26 +96,18 @@ def synthesize(
             steps=job.steps,
         )
         with job.steps.step("synthesis"):
-            names = fresh_pseudonyms(users.output.users, job.engine.id_kind(None), job.rng)
+            names = fresh_pseudonyms(users.users, job.engine.id_kind(None), job.rng)
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(
                 goal, {"selector": selector}, kinds.parameters(), constants(spending)
             ),
             counted=counted,
-            output=users.output,
+            output=users,
             pseudonyms=names,
-            statistics=users.statistics,
+            statistics=statistics,
             spending=spending,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MadeUpUsers:
-    """A synthetic log as numbers, and what it was made of."""
-
-    statistics: Statistics
-    output: Output
 
 
 def make_users(
@@ -128,7 +120,7 @@ def make_users(
     group: Callable[[Ints, Floats], Grouping] | None,
     rng: Randomness,
     steps: Steps,
-) -> MadeUpUsers:
+) -> tuple[Output, Statistics]:
     """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
     hist = counted.rows
     with steps.step("selection"):
@@ -141,7 +133,7 @@ def make_users(
         output = synthetic_output(statistics, objective, hist.query_of(statistics.pairs), rng)
     if not output.clicks:
         raise too_few(hist, counted.users, spending.selection, statistics.account)
-    return MadeUpUsers(statistics=statistics, output=output)
+    return output, statistics
 
 
 def synthetic_output(
