@@ -8,9 +8,9 @@ from tests.strategies import histogram
 
 from slogan.histogram import PairHistogram
 from slogan.measures import Totals
-from slogan.measures.retention import click_coverage, retained_pairs, retained_queries
+from slogan.measures.retention import Retained, by_query, click_coverage, retained
 from slogan.measures.supports import frequent_pairs, support_distance
-from slogan.measures.triplets import Triplets, redrawn
+from slogan.measures.triplets import diff_ratios, redrawn
 from slogan.randomness import SeededRandomness
 
 # Users 081, 082, 083; "google, google.com" is the third pair, "car price, kbb.com" the fifth.
@@ -84,10 +84,12 @@ def test_diversity_of_pairs_and_queries():
     one_query = PairHistogram(**{**vars_of(BEFORE), "query": np.array([0, 1, 1, 2, 3])})
     totals = Totals.of(one_query, AFTER, None)
 
-    assert (retained_pairs(totals).kept, retained_pairs(totals).of) == (3, 3)
-    assert (retained_queries(totals).kept, retained_queries(totals).of) == (2, 2)
+    pairs = totals.before, totals.after
+    assert retained(*pairs) == Retained(kept=3, of=3)
+    queries = (by_query(clicks, totals.query) for clicks in pairs)
+    assert retained(*queries) == Retained(kept=2, of=2)
     lost = Totals.of(BEFORE, histogram([[0, 0, 5, 0, 0]]), None)
-    assert retained_pairs(lost).share == 1 / 3
+    assert retained(lost.before, lost.after).share == 1 / 3
 
 
 def vars_of(hist):
@@ -96,7 +98,7 @@ def vars_of(hist):
 
 def test_diff_ratios_of_google():
     """|8/27 − 15/50| / (15/50) = .012, |3/27 − 7/50| / (7/50) = .206, the third .020."""
-    found = Triplets.frequent(BEFORE, TOTALS, GOOGLE).diff_ratios([AFTER])
+    found = diff_ratios(BEFORE, TOTALS, GOOGLE, [AFTER])
 
     assert found.triplets == 3
     assert found.below == [2, 0, 1, 0, 0, 0, 0, 0, 0, 0]
@@ -105,7 +107,7 @@ def test_diff_ratios_of_google():
 
 def test_diff_ratios_of_all_shared_pairs():
     """Pair 2: |2/27·50/3 − 1| = .235, |1/27·50 − 1| = .852; pair 5: .074 and .111."""
-    found = Triplets.frequent(BEFORE, TOTALS, Fraction(0)).diff_ratios([AFTER])
+    found = diff_ratios(BEFORE, TOTALS, Fraction(0), [AFTER])
 
     assert found.triplets == 7
     assert found.below == [3, 1, 2, 0, 0, 0, 0, 0, 1, 0]
@@ -114,7 +116,7 @@ def test_diff_ratios_of_all_shared_pairs():
 def test_a_triplet_that_is_not_shown_and_one_shown_twice_as_much():
     nobody = histogram([[0, 0, 27, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
 
-    found = Triplets.frequent(BEFORE, TOTALS, GOOGLE).diff_ratios([nobody])
+    found = diff_ratios(BEFORE, TOTALS, GOOGLE, [nobody])
 
     assert (found.not_shown, found.above) == (2, 1)  # 27/27 against 15/50: 233 %
 

@@ -14,7 +14,7 @@ from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import plan
 from slogan.planning.program import Program
 from slogan.planning.solvers import Effort
-from slogan.planning.solvers._highs import model, run
+from slogan.planning.solvers._highs import Running, model
 
 
 def relaxed_optimum(constraints):
@@ -22,7 +22,7 @@ def relaxed_optimum(constraints):
     program = Program(constraints=constraints)
     free = np.full(program.pairs, np.inf)
     asked = model(program, kept=np.arange(program.pairs), upper=free)
-    return -run(asked, Effort(), integer=False).objective_bound
+    return -Running(asked, Effort(), integer=False).wait().objective_bound
 
 
 @given(hist=shared_histograms(), budget=budgets)

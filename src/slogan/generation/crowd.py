@@ -23,14 +23,14 @@ Keys: TypeAlias = NDArray[np.uint64]
 Law: TypeAlias = tuple[float, float]
 """(flat, slope): the thing of rank k has a weight of (k + flat)^-slope (Zipf–Mandelbrot)."""
 
-
-# Fitted to Table 3 of the paper, and to how many pairs its Table 5 calls frequent.
+# What gives a log its shape, fitted to Table 3 of the paper, and to how many pairs its Table 5
+# calls frequent.
 _SPREAD = 1.75  # standard deviation of the logarithm of a user's activity ...
 _MOST_ACTIVE = 2.9  # ... which is cut at so many standard deviations
-_SITE = 0.472  # share of sessions that look for a site by its name ...
-_SHY = 0.275  # ... but this share of the users hardly ever does
-_PERSONAL = 0.08  # share of sessions about people whom nobody else looks for
-_FAMOUS = 0.45  # share of site sessions that look for a site everybody knows
+_SITE_SHARE = 0.472  # of sessions that look for a site by its name ...
+_SHY_USERS = 0.275  # ... but this share of the users hardly ever does
+_PERSONAL_SHARE = 0.08  # of sessions about people whom nobody else looks for
+_FAMOUS_SHARE = 0.45  # of site sessions that look for a site everybody knows
 _FAMOUS_LAW: Law = (2.2, 1.505)
 _SITE_LAW: Law = (0.64, 1.0)
 _FAVOURITE_LAW: Law = (0.40, 1.0)  # which of the user's own sites
@@ -88,25 +88,14 @@ class Clicks:
     count: Ints
     rank: Ints
 
-    def at(self, row: Ints) -> Clicks:
-        """These rows alone, in this order."""
-        return Clicks(**{column.name: getattr(self, column.name)[row] for column in fields(self)})
+    def at(self, rows: Ints) -> Clicks:
+        """These rows, in this order."""
+        return Clicks(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
     def one_by_one(self) -> tuple[Clicks, Ints]:
         """One row for each click instead, and which click on its pair it is, from 0."""
-        each = self.at(np.repeat(np.arange(len(self.user)), self.count))
-        return replace(each, count=np.ones_like(each.count)), _count_up(self.count)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sessions:
-    """Rows (user, key, topic, site, query); the site is -1 where none is looked for."""
-
-    user: Ints
-    key: Keys
-    topic: Ints
-    site: Ints
-    query: Ints
+        row = np.repeat(np.arange(len(self.user)), self.count)
+        return replace(self.at(row), count=np.ones_like(row)), _count_up(self.count)
 
 
 def draw_crowd(users: int, *, seed: int, clicks_per_user: float) -> Crowd:
@@ -120,34 +109,33 @@ def draw_crowd(users: int, *, seed: int, clicks_per_user: float) -> Crowd:
     quantile[np.argsort(chance(person, "activity"), kind="stable")] = np.arange(users) + 0.5
     deviation = np.minimum(np.asarray(ndtri(quantile / users)), _MOST_ACTIVE)
     activity = np.exp(_SPREAD * deviation)
-    wanted = activity * (clicks_per_user / _clicks_per_session() / float(activity.mean()))
-    sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
-    shy = quantile * _GOLDEN_RATIO % 1 < _SHY
-    return Crowd(seed=seed, sessions=sessions, shy=shy)
-
-
-def _clicks_per_session() -> float:
-    site = _SITE * (1 - (1 - _SHY_SHARE) * _SHY)
+    site = _SITE_SHARE * (1 - (1 - _SHY_SHARE) * _SHY_USERS)
     results = sum(_NEXT_RESULT**n for n in range(_RESULTS))
-    return site / (1 - _SITE_AGAIN) + (1 - site) * results / (1 - _AGAIN)
+    clicks_per_session = site / (1 - _SITE_AGAIN) + (1 - site) * results / (1 - _AGAIN)
+    wanted = activity * (clicks_per_user / clicks_per_session / float(activity.mean()))
+    sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
+    return Crowd(seed=seed, sessions=sessions, shy=quantile * _GOLDEN_RATIO % 1 < _SHY_USERS)
 
 
 def draw_clicks(crowd: Crowd, first: int, last: int) -> Clicks:
     """All that the users from `first` up to `last` click, one row for each user and pair."""
-    return _merged(_clicked(_sessions(crowd, first, last)))
+    return _merged(_clicked(*_sessions(crowd, first, last)))
 
 
-def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
+def _sessions(crowd: Crowd, first: int, last: int) -> tuple[Ints, Keys, Ints, Ints, Ints]:
+    """User, key, topic, site and query of each; the site is -1 where none is looked for."""
     user = np.repeat(np.arange(first, last), crowd.sessions[first:last])
     nth = _count_up(crowd.sessions[first:last])
     person = crowd.person(user)
     key = _key(person, nth)
-    kind = _kind(crowd.shy[user], key)
+    drawn, likely = chance(key, "kind"), np.where(crowd.shy[user], _SHY_SHARE, 1.0) * _SITE_SHARE
+    other = np.where(drawn < likely + _PERSONAL_SHARE, PERSONAL, TOPICAL)
+    kind = np.where(drawn < likely, SITE, other)
     # People return to the sites they know: the session chooses among the user's own choices.
     favourite = _rank(chance(key, "favourite"), _FAVOURITE_LAW, _FAVOURITES)
     choice = np.where(kind == SITE, _key(person, len(_INTERESTS) + favourite), key)
     topic = _topic(person, choice)
-    topic[(kind == SITE) & (chance(choice, "famous") < _FAMOUS)] = 0
+    topic[(kind == SITE) & (chance(choice, "famous") < _FAMOUS_SHARE)] = 0
     site = np.where(
         topic == 0,
         _rank(chance(choice, "rank"), _FAMOUS_LAW, vocabulary.SITES),
@@ -162,14 +150,7 @@ def _sessions(crowd: Crowd, first: int, last: int) -> _Sessions:
     )
     home = np.where(kind == PERSONAL, floor(chance(person, "home") * vocabulary.TOWNS), 0)
     query = vocabulary.number(kind=kind, topic=topic, home=home, rank=rank)
-    wanted = np.where(kind == SITE, site, -1)
-    return _Sessions(user=user, key=key, topic=topic, site=wanted, query=query)
-
-
-def _kind(shy: Flags, key: Keys) -> Ints:
-    site = np.where(shy, _SHY_SHARE, 1.0) * _SITE
-    drawn = chance(key, "kind")
-    return np.where(drawn < site, SITE, np.where(drawn < site + _PERSONAL, PERSONAL, TOPICAL))
+    return user, key, topic, np.where(kind == SITE, site, -1), query
 
 
 def _topic(person: Keys, choice: Keys) -> Ints:
@@ -178,31 +159,31 @@ def _topic(person: Keys, choice: Keys) -> Ints:
     return np.searchsorted(_TOPICS, chance(source, "topic") * float(_TOPICS[-1])) + 1
 
 
-def _clicked(sessions: _Sessions) -> Clicks:
-    wants_site = sessions.site >= 0
-    more = np.minimum(_geometric(chance(sessions.key, "more"), _NEXT_RESULT), _RESULTS - 1)
-    skipped = _geometric(chance(sessions.key, "skipped"), _SKIP_RESULT)
+def _clicked(user: Ints, key: Keys, topic: Ints, site: Ints, query: Ints) -> Clicks:
+    wants_site = site >= 0
+    more = np.minimum(_geometric(chance(key, "more"), _NEXT_RESULT), _RESULTS - 1)
+    skipped = _geometric(chance(key, "skipped"), _SKIP_RESULT)
     results = np.where(wants_site, 1, 1 + more)
     nth = _count_up(results)
     row = np.repeat(np.arange(len(results)), results)  # of the session
     rank = np.where(wants_site[row], 1, 1 + skipped[row] + nth)
-    page = _key(_key(np.zeros(len(row), dtype=np.uint64), sessions.query[row]), rank)
-    found = _rank(chance(page, "url"), _URL_LAW, vocabulary.URLS)
-    url = np.where(wants_site[row], sessions.site[row], found)
+    page = _key(_key(np.zeros(len(row), dtype=np.uint64), query[row]), rank)
+    result = _rank(chance(page, "url"), _URL_LAW, vocabulary.URLS)
+    url = np.where(wants_site[row], site[row], result)
     again = np.where(wants_site, _SITE_AGAIN, _AGAIN)[row]
     return Clicks(
-        user=sessions.user[row],
-        query=sessions.query[row],
-        url=vocabulary.number(topic=sessions.topic[row], rank=url),
-        count=1 + _geometric(chance(_key(sessions.key[row], nth), "again"), again),
+        user=user[row],
+        query=query[row],
+        url=vocabulary.number(topic=topic[row], rank=url),
+        count=1 + _geometric(chance(_key(key[row], nth), "again"), again),
         rank=rank,
     )
 
 
 def _merged(clicks: Clicks) -> Clicks:
     clicks = clicks.at(np.lexsort((clicks.url, clicks.query, clicks.user)))
-    new = (np.diff(clicks.user) != 0) | (np.diff(clicks.query) != 0) | (np.diff(clicks.url) != 0)
-    start = np.flatnonzero(np.concatenate(([True], new)))
+    same = [np.diff(column, prepend=-1) == 0 for column in (clicks.user, clicks.query, clicks.url)]
+    start = np.flatnonzero(~np.all(same, axis=0))
     return replace(clicks.at(start), count=np.add.reduceat(clicks.count, start))
 
 

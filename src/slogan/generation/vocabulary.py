@@ -16,8 +16,6 @@ SITE, TOPICAL, PERSONAL = range(3)
 """Kinds of queries: the name of a site, a question of a topic, one that names people at home."""
 
 _KIND_BIT, _TOPIC_BIT, _HOME_BIT = 60, 54, 44
-
-
 _LISTS = tomllib.loads(files("slogan.generation").joinpath("words.toml").read_text("utf-8"))
 
 
@@ -68,10 +66,6 @@ def text_macros() -> str:
     `scattered` permutes the ranks below `size` (a prime above every factor of `size` divides none),
     so that neighbours do not look alike, nor do the first ranks of two topics.
     """
-    return _word_macros() + _url_macros() + _query_macros()
-
-
-def _word_macros() -> str:
     nouns = tuple(noun for topic in TOPICS.values() for noun in topic)
     return f"""
 CREATE MACRO topic_of(n) AS (n >> {_TOPIC_BIT}) & 63;
@@ -85,11 +79,6 @@ CREATE MACRO person(i) AS {_pick(_NAME_STARTS, f"i % {len(_NAME_STARTS)}")}
 CREATE MACRO asked(topic, i) AS noun(topic, i) || ' ' || {_pick(ASPECTS, f"i // {_NOUNS}")};
 CREATE MACRO two_words(topic, i, gap) AS
     noun(topic, i) || gap || {_pick(SUFFIXES, f"i // {_NOUNS}")};
-"""
-
-
-def _url_macros() -> str:
-    return f"""
 CREATE MACRO site_name(topic, site) AS CASE
     WHEN topic = 0 AND site < {len(FAMOUS)} THEN {_pick(FAMOUS, "site")}
     ELSE two_words(topic, scattered(site % {SITES}, {SITES}, topic), '') END;
@@ -97,11 +86,6 @@ CREATE MACRO local_name(topic, site, level) AS
     CASE WHEN level < {len(DOMAINS)} THEN '' ELSE town(level // {len(DOMAINS)} - 1) || '-' END
     || site_name(topic, site) || '.' || {_pick(DOMAINS, f"level % {len(DOMAINS)}")};
 CREATE MACRO url_text(n) AS 'www.' || local_name(topic_of(n), rank_of(n), rank_of(n) // {SITES});
-"""
-
-
-def _query_macros() -> str:
-    return f"""
 CREATE MACRO site_query(topic, site, spelling) AS CASE spelling
     WHEN 0 THEN site_name(topic, site)
     WHEN 1 THEN site_name(topic, site) || '.com'

@@ -17,7 +17,7 @@ import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
-from slogan.measures.cooccurrence import CoOccurrence, HitRate, hit_rate
+from slogan.measures.cooccurrence import CoOccurrence
 from slogan.randomness import Randomness, uniform_below
 from slogan.registry import load_module, module_names
 
@@ -67,8 +67,7 @@ class Totals:
     @property
     def supports_after(self) -> Floats:
         """x_ij / |O|, times κ."""
-        share: Floats = self.after / max(1, self.size_after)
-        return share * float(self.coverage)
+        return self.after / max(1, self.size_after) * float(self.coverage)
 
     def frequent_before(self, min_support: Fraction) -> Flags:
         """S₀: the pairs of D with c_ij / |D| ≥ s."""
@@ -94,21 +93,12 @@ class Reference:
     """The whole log, unique pairs included."""
     pairs: CoOccurrence
     queries: CoOccurrence
-    pair_hits: HitRate
-    """What the log itself predicts of its users."""
-    query_hits: HitRate
 
     @classmethod
     def of(cls, log: PairHistogram) -> Reference:
         """Learn from a log."""
         pairs, queries = CoOccurrence.learn(log), CoOccurrence.learn(queries_of(log))
-        return cls(
-            log=log,
-            pairs=pairs,
-            queries=queries,
-            pair_hits=hit_rate(log, pairs, same_users=True),
-            query_hits=hit_rate(queries.log, queries, same_users=True),
-        )
+        return cls(log=log, pairs=pairs, queries=queries)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +151,7 @@ def queries_of(hist: PairHistogram) -> PairHistogram:
 
 
 def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
-    """The yardstick: clicks drawn without replacement, each as likely as any other.
-
-    It protects nobody.
-    """
+    """The yardstick, which protects nobody: clicks drawn without replacement, all alike likely."""
     clicks = min(clicks, hist.clicks)
     # The smaller part is drawn: what is taken, or what is left.
     few = min(clicks, hist.clicks - clicks)
@@ -228,11 +215,6 @@ class Measure(Generic[R]):
         return {self.name: asdict(cast("Any", result))}
 
 
-def names() -> tuple[str, ...]:
-    """The measures there are, in the order of tables."""
-    return tuple(measure.name for measure in all_measures())
-
-
 def all_measures() -> list[Measure[Any]]:
     """Every measure that a file of this folder defines, in the order of tables."""
     modules = [load_module(__name__, name) for name in module_names(__name__)]
@@ -261,10 +243,8 @@ class Results:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of all measures, ready for JSON."""
-        fields: dict[str, Any] = {}
-        for measure in all_measures():
-            fields |= measure.to_dict(self[measure])
-        return fields
+        dicts = [measure.to_dict(self[measure]) for measure in all_measures()]
+        return {name: value for fields in dicts for name, value in fields.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.measures import Headline, Measure
-from slogan.measures.cooccurrence import CoOccurrence, HitRate, hit_rate
+from slogan.measures.cooccurrence import CoOccurrence, hit_rate
 
 _COMPARED = 100
 
@@ -46,9 +46,7 @@ class Association:
     agreement_at_10: float | None
 
 
-def association(
-    original: CoOccurrence, model: CoOccurrence, best: HitRate, *, same_users: bool
-) -> Association:
+def association(original: CoOccurrence, model: CoOccurrence, *, same_users: bool) -> Association:
     """Compare what a model of an output predicts with what that of the log does."""
     hits = hit_rate(original.log, model, same_users=same_users)
     # Of the ten items most alike to each heavy item, those that the model lists as well.
@@ -59,7 +57,7 @@ def association(
     ]
     return Association(
         hit_at_10=hits.share,
-        hit_at_10_of_original=best.share,
+        hit_at_10_of_original=original.own_hits.share,
         hit_at_10_of_popularity=hits.share_of_popularity,
         agreement_at_10=float(np.mean(agreement)) if agreement else None,
     )
@@ -79,16 +77,12 @@ LIFT = Measure[Lift](
 ALSO_CLICKED = Measure[Association](
     name="also_clicked",
     order=100,
-    take=lambda c: association(
-        c.reference.pairs, c.pairs, c.reference.pair_hits, same_users=c.same_users
-    ),
+    take=lambda c: association(c.reference.pairs, c.pairs, same_users=c.same_users),
     headlines=(Headline("Users also clicked: hit@10", lambda r: r.hit_at_10, ".3f", "more"),),
 )
 SUGGESTIONS = Measure[Association](
     name="suggestions",
     order=110,
-    take=lambda c: association(
-        c.reference.queries, c.queries, c.reference.query_hits, same_users=c.same_users
-    ),
+    take=lambda c: association(c.reference.queries, c.queries, same_users=c.same_users),
     headlines=(Headline("Query suggestions: hit@10", lambda r: r.hit_at_10, ".3f", "more"),),
 )

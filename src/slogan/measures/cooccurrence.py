@@ -63,14 +63,14 @@ class CoOccurrence:
         return place
 
     @cached_property
-    def _first_row(self) -> Ints:
-        return np.searchsorted(self.log.user, np.arange(self.log.users + 1)).astype(np.int64)
+    def own_hits(self) -> HitRate:
+        """What the log itself predicts of its users."""
+        return hit_rate(self.log, self, same_users=True)
 
     def held_by(self, user: int) -> Ints:
         """The items of one user of the log."""
-        if user >= self.log.users:
-            return np.zeros(0, dtype=np.int64)
-        return self.log.pair[int(self._first_row[user]) : int(self._first_row[user + 1])]
+        begin, end = np.searchsorted(self.log.user, [user, user + 1])
+        return self.log.pair[begin:end]
 
     def similar(self, item: int) -> Ints:
         """The items most alike by cosine of their holders, best first."""
@@ -100,19 +100,10 @@ class HitRate:
     """How often a hidden item is among the first ten recommended to its user."""
 
     hidden: int
-    hits: int
-    hits_of_popularity: int
+    share: float | None
+    """hit@10."""
+    share_of_popularity: float | None
     """The same if everybody is recommended the most popular items."""
-
-    @property
-    def share(self) -> float | None:
-        """hit@10."""
-        return self.hits / self.hidden if self.hidden else None
-
-    @property
-    def share_of_popularity(self) -> float | None:
-        """hit@10 of popularity alone."""
-        return self.hits_of_popularity / self.hidden if self.hidden else None
 
 
 def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) -> HitRate:
@@ -131,17 +122,15 @@ def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) 
         items = item[begin : begin + int(held[who])]
         own = model.held_by(who) if same_users else items[:0]
         chosen = _spread(len(items), _HIDDEN_PER_USER)
-        found, found_popular = _hits(model, items, own, chosen)
-        hidden += len(chosen)
-        hits += found
-        popular += found_popular
-    return HitRate(hidden=hidden, hits=hits, hits_of_popularity=popular)
+        more = _hits(model, items, own, chosen)
+        hidden, hits, popular = hidden + len(chosen), hits + more[0], popular + more[1]
+    share, share_of_popularity = (n / hidden if hidden else None for n in (hits, popular))
+    return HitRate(hidden=hidden, share=share, share_of_popularity=share_of_popularity)
 
 
 def _hits(model: CoOccurrence, items: Ints, own: Ints, chosen: Ints) -> tuple[int, int]:
     """How many of the chosen items of one user are found, and by popularity alone."""
-    size = len(model.items)
-    mine = np.zeros(size)
+    mine = np.zeros(len(model.items))
     mine[model.place[own][model.place[own] >= 0]] = 1.0
     holders = model.holders - mine
     popularity = holders / max(1, model.users - int(len(own) > 0))
@@ -153,15 +142,14 @@ def _hits(model: CoOccurrence, items: Ints, own: Ints, chosen: Ints) -> tuple[in
     prior = np.log(np.maximum(popularity, np.finfo(np.float64).tiny))
     score = prior + evidence.sum(axis=0)
     row = np.cumsum(place >= 0) - 1
-    candidate = np.ones(size, dtype=np.bool_)
+    candidate = np.ones(len(mine), dtype=np.bool_)
     candidate[seen] = False
     hits = popular = 0
     for one in chosen.tolist():
         at = int(place[one])
-        if at < 0 or holders[at] <= 0:
-            continue
-        hits += _rank(score - evidence[row[one]], at, candidate) < LISTED
-        popular += _rank(prior, at, candidate) < LISTED
+        if at >= 0 and holders[at] > 0:
+            hits += _rank(score - evidence[row[one]], at, candidate) < LISTED
+            popular += _rank(prior, at, candidate) < LISTED
     return hits, popular
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from slogan.arrays import Flags, Ints
 from slogan.histogram import PairHistogram
-from slogan.measures import Comparison, Headline, Measure, Totals
+from slogan.measures import Comparison, Headline, Measure
 
 DEPTHS = (10, 100, 1_000)
 _THIRDS = 3
@@ -36,22 +36,13 @@ class Retention:
     unknown_pairs: int
 
 
-def retained_pairs(totals: Totals) -> Retained:
-    """Pairs of D with a released click."""
-    return _retained(totals.before > 0, totals.after > 0)
+def retained(before: Ints, after: Ints) -> Retained:
+    """Pairs of D, or queries, with a released click."""
+    kept = int(np.count_nonzero((before > 0) & (after > 0)))
+    return Retained(kept=kept, of=int(np.count_nonzero(before > 0)))
 
 
-def retained_queries(totals: Totals) -> Retained:
-    """Queries of D with a released click."""
-    before, after = (_by_query(clicks, totals.query) for clicks in (totals.before, totals.after))
-    return _retained(before > 0, after > 0)
-
-
-def _retained(before: Flags, after: Flags) -> Retained:
-    return Retained(kept=int(np.count_nonzero(before & after)), of=int(np.count_nonzero(before)))
-
-
-def _by_query(clicks: Ints, query: Ints) -> Ints:
+def by_query(clicks: Ints, query: Ints) -> Ints:
     """Clicks of each query."""
     return np.bincount(query, weights=clicks).astype(np.int64)
 
@@ -61,11 +52,12 @@ def _share(some: int, whole: int) -> float | None:
 
 
 def _retention(comparison: Comparison) -> Retention:
-    before, after = comparison.log.pair_total, comparison.output.pair_total
+    totals, unknown = comparison.totals, comparison.log.pair_total == 0
+    pairs = totals.before, totals.after
     return Retention(
-        pairs=retained_pairs(comparison.totals),
-        queries=retained_queries(comparison.totals),
-        unknown_pairs=int(np.count_nonzero((before == 0) & (after > 0))),
+        pairs=retained(*pairs),
+        queries=retained(*(by_query(clicks, totals.query) for clicks in pairs)),
+        unknown_pairs=int(np.count_nonzero(unknown & (comparison.output.pair_total > 0))),
     )
 
 
@@ -74,11 +66,7 @@ DIVERSITY = Measure[Retention](
     name="diversity",
     order=30,
     take=_retention,
-    fields=lambda r: {
-        "diversity": r.pairs.share,
-        "query_diversity": r.queries.share,
-        **asdict(r),
-    },
+    fields=lambda r: {"diversity": r.pairs.share, "query_diversity": r.queries.share, **asdict(r)},
     headlines=(
         Headline("Pairs retained", lambda r: r.pairs.share, ".2%", "more"),
         Headline("Queries retained", lambda r: r.queries.share, ".2%", "more"),
@@ -196,12 +184,9 @@ def _top(clicks: Ints, k: int) -> Ints:
 
 
 def _most_clicked(comparison: Comparison) -> Top:
-    query = comparison.log.query
-    before, after = comparison.log.pair_total, comparison.output.pair_total
-    return Top(
-        pairs=top_overlap(before, after),
-        queries=top_overlap(_by_query(before, query), _by_query(after, query)),
-    )
+    pairs = comparison.log.pair_total, comparison.output.pair_total
+    queries = (by_query(clicks, comparison.log.query) for clicks in pairs)
+    return Top(pairs=top_overlap(*pairs), queries=top_overlap(*queries))
 
 
 TOP_PAIRS = Measure[Top](
@@ -236,7 +221,7 @@ class Bundles:
     clicks: Spread | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReleasedBundles:
     """What users of the output have, and how far that is from what users of the log have."""
 
@@ -252,11 +237,8 @@ class ReleasedBundles:
 def bundles(hist: PairHistogram) -> Bundles:
     """What the users of a log hold."""
     pairs, clicks = pairs_per_user(hist), np.bincount(hist.user, weights=hist.count)
-    return Bundles(
-        users=len(pairs),
-        pairs=_spread(pairs),
-        clicks=_spread(clicks[clicks > 0].astype(np.int64)),
-    )
+    clicked = _spread(clicks[clicks > 0].astype(np.int64))
+    return Bundles(users=len(pairs), pairs=_spread(pairs), clicks=clicked)
 
 
 def bundle_distance(original: PairHistogram, released: PairHistogram) -> float | None:
@@ -288,9 +270,7 @@ def _spread(sizes: Ints) -> Spread | None:
 BUNDLES = Measure[ReleasedBundles](
     name="bundles",
     order=80,
-    take=lambda c: ReleasedBundles(
-        bundles=bundles(c.output), distance=bundle_distance(c.log, c.output)
-    ),
+    take=lambda c: ReleasedBundles(bundles(c.output), bundle_distance(c.log, c.output)),
     fields=lambda r: {"bundles": asdict(r.bundles), "bundle_distance": r.distance},
     headlines=(
         Headline("Pairs per user: mean", lambda r: r.mean_pairs, ".2f"),

@@ -12,7 +12,7 @@ from slogan.arrays import Flags
 from slogan.measures import Headline, Measure, Totals
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Size:
     """|O|, and its share of |D| (the paper's section 6.2)."""
 
@@ -23,9 +23,7 @@ class Size:
 SIZE = Measure[Size](
     name="size",
     order=10,
-    take=lambda c: Size(
-        size=c.output.clicks, size_ratio=c.totals.size_after / max(1, c.totals.size_before)
-    ),
+    take=lambda c: Size(c.output.clicks, c.totals.size_after / max(1, c.totals.size_before)),
     fields=asdict,
     headlines=(
         Headline("Clicks", lambda r: r.size, ",d"),
@@ -34,7 +32,7 @@ SIZE = Measure[Size](
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SupportDistance:
     """[eq. 5] Σ |x_ij/|O| − c_ij/|D|| over some pairs of D, and its average."""
 
@@ -77,17 +75,13 @@ def support_distance(totals: Totals, pairs: Flags | None = None) -> SupportDista
     counted = totals.before > 0 if pairs is None else pairs
     apart = np.abs(totals.supports_after[counted] - totals.supports_before[counted])
     total = float(apart.sum())
-    return SupportDistance(
-        sum_support_distance=total,
-        average_support_distance=total / len(apart) if len(apart) else None,
-    )
+    return SupportDistance(total, total / len(apart) if len(apart) else None)
 
 
 def frequent_pairs(totals: Totals, min_support: Fraction) -> FrequentSupports:
     """Which frequent pairs are still frequent, and how far their supports moved."""
     before, after = totals.frequent_before(min_support), totals.frequent_after(min_support)
-    kept = int(np.count_nonzero(before & after))
-    n_before, n_after = int(np.count_nonzero(before)), int(np.count_nonzero(after))
+    n_before, n_after, kept = (int(np.count_nonzero(a)) for a in (before, after, before & after))
     return FrequentSupports(
         min_support=str(min_support),
         frequent_before=n_before,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.arrays import Flags, Floats, Ints
+from slogan.arrays import Ints
 from slogan.histogram import PairHistogram
 from slogan.measures import Comparison, Measure, Totals
 from slogan.planning.plan import Plan
@@ -35,60 +35,44 @@ class DiffRatios:
     """100 % and more, of triplets that are shown."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Triplets:
-    """The triplets (q_i, u_j, s_k) of the frequent pairs of D: rows of its histogram."""
+def frequent_triplets(original: PairHistogram, totals: Totals, min_support: Fraction) -> Ints:
+    """The triplets (q_i, u_j, s_k) of the frequent pairs of D, as rows of its histogram.
 
-    original: PairHistogram
-    rows: Ints
-    ignored: Flags
-    """The pairs that are no pairs of D, being unique: they count neither in |D| nor in |O|."""
-    size: int
-    """|D|."""
-    min_support: Fraction
+    Those of infrequent pairs are ignored [Hong12, section 6.5].
+    """
+    return np.flatnonzero(totals.frequent_before(min_support)[original.pair])
 
-    @classmethod
-    def frequent(cls, original: PairHistogram, totals: Totals, min_support: Fraction) -> Triplets:
-        """Triplets of infrequent pairs are ignored [Hong12, section 6.5]."""
-        frequent = totals.frequent_before(min_support)
-        return cls(
-            original=original,
-            rows=np.flatnonzero(frequent[original.pair]),
-            ignored=(original.pair_total > 0) & (totals.before == 0),
-            size=totals.size_before,
-            min_support=min_support,
-        )
 
-    def diff_ratios(self, outputs: Iterable[PairHistogram]) -> DiffRatios:
-        """The average over outputs whose users and pairs are numbered as those of D."""
-        bins = np.zeros(BINS)
-        not_shown = above = 0.0
-        samples = 0
-        for output in outputs:
-            ratio, shown = self._ratios(output)
-            place = np.floor(ratio * BINS + _HAIR)
-            inside = shown & (place < BINS)
-            bins += np.bincount(place[inside].astype(np.int64), minlength=BINS)
-            not_shown += int(np.count_nonzero(~shown))
-            above += int(np.count_nonzero(shown & ~inside))
-            samples += 1
-        each = max(1, samples)
-        return DiffRatios(
-            min_support=str(self.min_support),
-            samples=samples,
-            triplets=len(self.rows),
-            below=(bins / each).tolist(),
-            not_shown=not_shown / each,
-            above=above / each,
-        )
-
-    def _ratios(self, output: PairHistogram) -> tuple[Floats, Flags]:
-        """|x_ijk/|O| − c_ijk/|D|| / (c_ijk/|D|) for every triplet, and whether it is shown."""
-        user, pair = self.original.user[self.rows], self.original.pair[self.rows]
-        shown = released_clicks(output, user, pair)
-        size = int(output.count[~self.ignored[output.pair]].sum())
-        expected = self.original.count[self.rows] * (max(1, size) / max(1, self.size))
-        return np.abs(shown / expected - 1.0), shown > 0
+def diff_ratios(
+    original: PairHistogram, totals: Totals, min_support: Fraction, outputs: Iterable[PairHistogram]
+) -> DiffRatios:
+    """The average over outputs whose users and pairs are numbered as those of D."""
+    rows = frequent_triplets(original, totals, min_support)
+    user, pair, count = original.user[rows], original.pair[rows], original.count[rows]
+    # Unique pairs are no pairs of D: they count neither in |D| nor in |O|.
+    ignored = (original.pair_total > 0) & (totals.before == 0)
+    below = np.zeros(BINS)
+    not_shown = above = samples = 0
+    for output in outputs:
+        # |x_ijk/|O| − c_ijk/|D|| / (c_ijk/|D|)
+        clicks = released_clicks(output, user, pair)
+        size = int(output.count[~ignored[output.pair]].sum())
+        ratio = np.abs(clicks / (count * (max(1, size) / max(1, totals.size_before))) - 1.0)
+        shown, place = clicks > 0, np.floor(ratio * BINS + _HAIR)
+        inside = shown & (place < BINS)
+        below += np.bincount(place[inside].astype(np.int64), minlength=BINS)
+        not_shown += int(np.count_nonzero(~shown))
+        above += int(np.count_nonzero(shown & ~inside))
+        samples += 1
+    each = max(1, samples)
+    return DiffRatios(
+        min_support=str(min_support),
+        samples=samples,
+        triplets=len(rows),
+        below=(below / each).tolist(),
+        not_shown=not_shown / each,
+        above=above / each,
+    )
 
 
 def released_clicks(output: PairHistogram, user: Ints, pair: Ints) -> Ints:
@@ -114,11 +98,9 @@ def redrawn(
         yield replace(original, user=output.user, pair=output.pair, count=output.count)
 
 
-def _take(comparison: Comparison) -> DiffRatios | None:
-    if comparison.samples is None:
-        return None
-    frequent = Triplets.frequent(comparison.log, comparison.totals, comparison.supports[0])
-    return frequent.diff_ratios(comparison.samples)
+def _take(c: Comparison) -> DiffRatios | None:
+    samples = c.samples
+    return None if samples is None else diff_ratios(c.log, c.totals, c.supports[0], samples)
 
 
 TRIPLETS = Measure[DiffRatios | None](

@@ -25,9 +25,6 @@ from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
 from slogan.randomness import Randomness
 
-Done = Callable[[int, int], None]
-"""Told how many are done, and of how many."""
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Solved:
@@ -67,8 +64,8 @@ class Planner:
         return replace(self.solver.effort, report=self._report)
 
     def _report(self, value: float, bound: float) -> None:
-        reached = f"value {value:,.6g}, bound {bound:,.6g}"
-        self.steps.note(f"{reached}, gap {100 * gap(value=value, bound=bound):.1f} %")
+        percent = 100 * gap(value=value, bound=bound)
+        self.steps.note(f"value {value:,.6g}, bound {bound:,.6g}, gap {percent:.1f} %")
 
     def _count_users(self, done: int, users: int) -> None:
         self.steps.note(f"{done:,} of {users:,} users")
@@ -183,7 +180,7 @@ def climb(
     solver: str = "auto",
     effort: Effort,
     largest: Mapping[Fraction, SweepPoint] | None = None,
-    done: Done = quiet,
+    done: Callable[[int, int], None] = quiet,
 ) -> Sweep:
     """The best plans for ever larger budgets, none worse than that of a smaller one.
 
@@ -198,7 +195,7 @@ def climb(
         solver: A file of `solvers/`, or "auto".
         effort: For each problem.
         largest: Plans of O-UMP, where they are known already.
-        done: Told how far it is.
+        done: Told how many are done, and of how many.
     """
     rising = sorted({budget.allowance: budget for budget in budgets}.items())
     climber = _Climber(objective, solver, effort, dict(largest or {}))
@@ -211,8 +208,7 @@ def climb(
             steps[allowance] = step
         done(n, len(rising))
     # Whatever a larger budget cannot do, a smaller one cannot do either.
-    worst = max if climber.minimises else min
-    bound = -np.inf if climber.minimises else np.inf
+    worst, bound = (min, np.inf) if objective.is_packing else (max, -np.inf)
     for allowance, step in reversed([*steps.items()]):
         bound = worst(bound, step.bound)
         reached = status(value=step.value, bound=bound, allowed=effort.gap)
@@ -226,19 +222,16 @@ class _Climber:
     solver: str
     effort: Effort
     largest: Sweep
-    minimises: bool = False
 
     def step(self, constraints: PrivacyConstraints, before: SweepPoint | None) -> SweepPoint | None:
         try:
             program = program_of(self.objective, constraints, lambda: self._largest(constraints))
         except (OutputSizeError, EmptyPlanError):
             return None
-        self.minimises = program.minimises
-        targets = program.targets
-        if targets is not None and before is not None:
+        if program.targets is not None and before is not None:
             # F-UMP's solvers begin with given counts: the better of those there are.
-            start = min(targets.start, before.plan.counts, key=program.value)
-            program = replace(program, targets=replace(targets, start=start))
+            start = min(program.targets.start, before.plan.counts, key=program.value)
+            program = replace(program, targets=replace(program.targets, start=start))
         return self._solved(program, before)
 
     def _largest(self, constraints: PrivacyConstraints) -> tuple[Plan, float]:
@@ -270,6 +263,6 @@ class _Climber:
 
 def _better(program: Program, counts: Ints, known: Ints) -> bool:
     new, old = program.value(counts), program.value(known)
-    if program.targets is not None and int(counts.sum()) != program.targets.output_size:
-        return False
-    return new < old if program.minimises else new > old
+    if program.targets is None:
+        return new > old
+    return int(counts.sum()) == program.targets.output_size and new < old

@@ -16,7 +16,7 @@ import numpy as np
 
 from slogan.budget import PrivacyBudget, exact
 from slogan.measures import Totals, supports
-from slogan.measures.triplets import DiffRatios, Triplets, redrawn
+from slogan.measures.triplets import DiffRatios, diff_ratios, frequent_triplets, redrawn
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.plan import Plan
 from slogan.planning.planner import Sweep, SweepPoint, climb
@@ -396,13 +396,13 @@ def _moved(lab: Laboratory, size: int) -> Moved:
 
 def _triplets(lab: Laboratory, plan: Plan) -> Record:
     totals = Totals(before=lab.hist.pair_total, after=plan.counts, query=lab.hist.query)
-    triplets = Triplets.frequent(lab.hist, totals, exact(published.FIGURE_6_SUPPORT))
+    asked = lab.hist, totals, exact(published.FIGURE_6_SUPPORT)
     outputs = redrawn(lab.hist, plan.counts, published.FIGURE_6_OUTPUTS, SeededRandomness(0))
     needed = lab.hist.clicks / ((1 + _NEAR) * max(1, plan.size))
     return {
         "output_size": plan.size,
-        **asdict(triplets.diff_ratios(outputs)),
-        "possible": int(np.count_nonzero(lab.hist.count[triplets.rows] >= needed)),
+        **asdict(diff_ratios(*asked, outputs)),
+        "possible": int(np.count_nonzero(lab.hist.count[frequent_triplets(*asked)] >= needed)),
     }
 
 

@@ -48,7 +48,7 @@ def table(hist):
 
 
 def test_measures_keep_their_order():
-    assert measures.names() == (
+    assert tuple(measure.name for measure in measures.all_measures()) == (
         *("size", "supports", "diversity", "triplets", "click_coverage", "url_distance"),
         *("top_pairs", "bundles", "lift", "also_clicked", "suggestions"),
     )

@@ -20,9 +20,8 @@ Report = Callable[[float, float], None]
 """Told the best value so far and the proven bound, now and then."""
 
 
-def quiet(value: float, bound: float) -> None:
+def quiet(_value: float, _bound: float) -> None:
     """Tell nobody."""
-    del value, bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,11 +124,6 @@ def _with_targets(base: Model, targets: SupportTargets, kept: Ints) -> Model:
     )
 
 
-def run(asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None) -> Answer:
-    """Hand the model to HiGHS and wait."""
-    return Running(asked, effort, integer=integer, start=start).wait()
-
-
 def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Vertex | None:
     """An optimal vertex of the relaxation, by the simplex method; None if nothing is feasible.
 
@@ -232,9 +227,8 @@ def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     lp.a_matrix_.index_ = asked.rows.indices
     lp.a_matrix_.value_ = asked.rows.data
     if integer:
-        kinds = [highspy.HighsVarType.kInteger] * asked.pairs
-        kinds += [highspy.HighsVarType.kContinuous] * (len(asked.cost) - asked.pairs)
-        lp.integrality_ = kinds
+        whole, any_number = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+        lp.integrality_ = [whole] * asked.pairs + [any_number] * (len(asked.cost) - asked.pairs)
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)

@@ -10,7 +10,7 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort, quiet
-from slogan.planning.solvers._highs import Model, model, most_clicks, outward, run
+from slogan.planning.solvers._highs import Model, Running, model, most_clicks, outward
 
 # A quotient of slack and cost may come out a little below the whole number of clicks that it is.
 _ROUNDED_DOWN = 1 + 1e-12
@@ -51,7 +51,7 @@ def solve(program: Program, effort: Effort) -> Solution:
     start, effort = _start(program, effort)
     asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     warm = _completed(start[kept].astype(np.float64), asked)
-    answer = run(asked, effort, integer=True, start=warm)
+    answer = Running(asked, effort, integer=True, start=warm).wait()
     best = warm if answer.z is None else answer.z
     x[kept] = np.rint(best[: asked.pairs])
     bound = outward(asked.constant + answer.objective_bound, program)

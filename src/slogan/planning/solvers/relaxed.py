@@ -7,7 +7,7 @@ import numpy as np
 from slogan.errors import SolverError
 from slogan.planning.program import Program, Solution, Status, status
 from slogan.planning.solvers import Effort
-from slogan.planning.solvers._highs import outward, relaxation, run
+from slogan.planning.solvers._highs import Running, outward, relaxation
 
 # An optimum at 3 may come back as 2.9999999999; the gate corrects it if 3 is too much.
 _BELOW = 1e-9
@@ -19,7 +19,7 @@ def solve(program: Program, effort: Effort) -> Solution:
     The bound is that of the relaxation. What the floor gives away is for `exact` to get back.
     """
     asked = relaxation(program)
-    answer = run(asked, effort, integer=False)
+    answer = Running(asked, effort, integer=False).wait()
     if answer.z is None or answer.status is not Status.OPTIMAL:
         raise SolverError(
             f"the linear relaxation was not solved: HiGHS says {answer.words!r}",

@@ -16,7 +16,7 @@ from slogan.planning.program import Program
 from slogan.planning.solvers import Effort, packing
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import packing as reduced
-from slogan.planning.solvers.packing.race import Outcome, Search
+from slogan.planning.solvers.packing.race import Search
 from slogan.planning.solvers.packing.relaxation import Relaxation
 
 BUDGET = PrivacyBudget(exp_epsilon=3, delta="0.7")
@@ -120,7 +120,7 @@ def test_every_part_of_the_log_gets_what_presolve_left_of_the_start(program, dat
 
     def echo(part, effort, start):
         assert (start <= part.upper).all()
-        return Outcome(x=start, bound=int(part.upper.sum()))
+        return start, int(part.upper.sum())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packing, "run_race", echo)
@@ -188,7 +188,7 @@ def test_a_start_that_the_search_does_not_reach_is_the_answer(monkeypatch):
     found = whole.expand(searched(whole), program.pairs)
 
     def lazy(part, effort, start):
-        return Outcome(x=np.zeros(part.pairs, np.int64), bound=int(part.upper.sum()))
+        return np.zeros(part.pairs, np.int64), int(part.upper.sum())
 
     monkeypatch.setattr(packing, "run_race", lazy)
     assert packing.solve(program, Effort()).x.sum() == 0

@@ -15,11 +15,13 @@ from slogan.planning.constraints import privacy_constraints
 from slogan.planning.plan import plan
 from slogan.planning.program import Program, Solution, SupportTargets, status
 from slogan.planning.solvers import Effort, Report, exact, quiet
-from slogan.planning.solvers._highs import model, most_clicks, outward, run
+from slogan.planning.solvers._highs import Running, model, most_clicks, outward
 from slogan.planning.solvers.packing.presolve import components, packing
 from slogan.planning.solvers.packing.race import Search, run_race
 from slogan.planning.solvers.packing.relaxation import Relaxation
 
+Proven = tuple[Ints, float]
+"""Counts, and a bound on the value of any."""
 # Parts of at most this many pairs are solved together: branch and bound takes them apart at once.
 _SMALL = 500
 # Programs with more pairs than this are not given to branch and bound as a whole.
@@ -37,10 +39,9 @@ def solve(program: Program, effort: Effort) -> Solution:
         counts, bound = _packed(program, effort)
     # The gate here too, so that what is proposed passes the real one unchanged.
     counts = plan(counts, program.constraints).counts
-    start = effort.start
     # Presolve may have taken pairs of the start away: it is the answer where it releases more.
-    more = start is not None and not program.minimises and int(start.sum()) > int(counts.sum())
-    if start is not None and more and program.allows(start):
+    start = None if program.minimises else effort.start
+    if start is not None and start.sum() > counts.sum() and program.allows(start):
         counts = start
     reached = status(value=program.value(counts), bound=bound, allowed=effort.gap)
     return Solution(x=counts.astype(np.float64), bound=bound, status=reached, solver="packing")
@@ -59,7 +60,7 @@ def warm_up() -> None:
     Search(problem, relaxed, start=np.zeros(problem.pairs, dtype=np.int64)).round()
 
 
-def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
+def _packed(program: Program, effort: Effort) -> Proven:
     """Parts that share no user are independent: the sum of their bests is the best."""
     begin = time.monotonic()
     whole = packing(program)
@@ -72,9 +73,9 @@ def _packed(program: Program, effort: Effort) -> tuple[Ints, float]:
         bound -= int(part.upper.sum())
         report = _in_the_whole(effort.report, value=int(x.sum()), bound=bound)
         known = None if start is None else start[part.kept]
-        outcome = run_race(part, replace(_until(deadline, effort), report=report), known)
-        x[part.kept] = outcome.x
-        bound += outcome.bound
+        effort_here = replace(_until(deadline, effort), report=report)
+        x[part.kept], most = run_race(part, effort_here, known)
+        bound += most
     return whole.expand(x, program.pairs), min(float(bound), most_clicks(program))
 
 
@@ -87,9 +88,7 @@ def _in_the_whole(report: Report, *, value: int, bound: int) -> Report:
     return lambda own, most: report(value + own, bound + most)
 
 
-def _frequent_first(
-    program: Program, targets: SupportTargets, effort: Effort
-) -> tuple[Ints, float]:
+def _frequent_first(program: Program, targets: SupportTargets, effort: Effort) -> Proven:
     """F-UMP: counts that sum to |O|, and a proven lower bound on the sum of support distances.
 
     Only frequent pairs count in the objective, and they are few. Solved alone, with their sum at
@@ -104,7 +103,7 @@ def _frequent_first(
     if missing and room.pairs:
         left = max(_LEAST_TIME, (deadline - time.monotonic()) / 2)
         others = replace(effort, time_limit=left, goal=missing, report=quiet)
-        x = run_race(room, others).x
+        x, _ = run_race(room, others)
         # Fewer clicks of a pair are always allowed, so any surplus is dropped.
         x = np.minimum(x, np.maximum(0, missing - (np.cumsum(x) - x)))
         counts = counts + room.expand(x, program.pairs)
@@ -119,19 +118,16 @@ def _frequent_first(
     return best, bound
 
 
-def _frequent_alone(
-    program: Program, targets: SupportTargets, effort: Effort
-) -> tuple[Ints, float]:
+def _frequent_alone(program: Program, targets: SupportTargets, effort: Effort) -> Proven:
     counts = np.zeros(program.pairs, dtype=np.int64)
     kept = targets.frequent[program.upper[targets.frequent] > 0]
     if len(kept) == 0:
         return counts, float(np.sum(targets.support))
     asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     # The row Σx = |O| becomes Σx ≤ |O|: the rest is for other pairs.
-    total = len(asked.row_lower) - 2 * len(kept) - 1
     lower = asked.row_lower.copy()
-    lower[total] = -np.inf
-    answer = run(replace(asked, row_lower=lower), effort, integer=True)
+    lower[-2 * len(kept) - 1] = -np.inf
+    answer = Running(replace(asked, row_lower=lower), effort, integer=True).wait()
     if answer.z is not None:
         counts[kept] = np.rint(answer.z[: asked.pairs]).astype(np.int64)
     return counts, outward(asked.constant + answer.objective_bound, program)

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -52,16 +52,8 @@ _AS_LONG_AGAIN = 1.5
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Counts, and the proven bound on how many clicks any counts release."""
-
-    x: Ints
-    bound: int
-
-
-def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> Outcome:
-    """The best counts found in time and a proven bound; both stop as soon as they meet.
+def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tuple[Ints, int]:
+    """The best counts in time, and a proven bound on the clicks of any; it ends when they meet.
 
     `start` holds counts of this problem; `effort.start` speaks of the whole and is not looked at.
     """
@@ -123,7 +115,7 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
     return relaxed, deadline - _AS_LONG_AGAIN * (ready - begin)
 
 
-def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outcome:
+def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> tuple[Ints, int]:
     """What the search found, unless branch and bound found more."""
     if proof is not None:
         answer = proof.stop()
@@ -132,7 +124,7 @@ def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> Outco
             pair = np.repeat(np.arange(problem.pairs), problem.upper)
             other = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
             x = max(x, other.astype(np.int64), key=np.sum)
-    return Outcome(x=x, bound=bound)
+    return x, bound
 
 
 def _whole(bound: float) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -247,24 +247,19 @@ class Walk:
 
     def on(self, steps: int, late: Late) -> bool:
         """Take some steps; False if time ran out before."""
-        moves = self._move_counts, self._move_prices
+        x, y, ahead = self._x, self._y, self._ahead
+        of_counts = self._columns, self._upper, self._tau, x, y, ahead, self._x_sum
+        of_prices = self._rows, self._limit, self._sigma, y, ahead, self._y_sum
+        moves = partial(_move_counts, *of_counts), partial(_move_prices, *of_prices)
         with ThreadPoolExecutor(_THREADS) as pool:
             for step in range(steps):
                 if step % self._at_once == 0 and self._steps and late():
                     return False
                 # Each thread has its part of the counts, then of the prices; no sum is divided.
                 for move, parts in zip(moves, self._parts, strict=True):
-                    list((pool.map if len(parts) > 1 else map)(move, parts))
+                    list((pool.map if len(parts) > 1 else map)(move, *zip(*parts, strict=True)))
                 self._steps += 1
         return True
-
-    def _move_counts(self, part: tuple[int, int]) -> None:
-        sums = self._ahead, self._x_sum
-        _move_counts(self._columns, self._upper, self._tau, self._x, self._y, *sums, *part)
-
-    def _move_prices(self, part: tuple[int, int]) -> None:
-        sums = self._ahead, self._y_sum
-        _move_prices(self._rows, self._limit, self._sigma, self._y, *sums, *part)
 
     def places(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """The last step and the average since the last restart, as (counts, prices)."""

@@ -15,20 +15,19 @@ from slogan.storage.compilation import compiled
 
 SCALE = 2**40
 TOLERANCE = 256
+# A move that would remove more clicks than this is given up.
 _MOST_REMOVED = 8
-# Where more rows than this cannot pay for a pair, more must go for it than will come.
+# A pair is not forced in where more rows than this cannot pay for it.
 _MOST_BLOCKED = 5
-# The numbers that follow were found by trial; whatever they are, the counts are valid.
-# Prices decide what goes and what comes, times a factor of mean 1 drawn anew for each comparison:
-# without noise the same pairs would change places for ever.
+# Whatever the numbers that follow are, the counts are valid.
+# Prices decide what goes and what comes, times a factor of mean 1 drawn for each comparison.
 _LEAST_TO_GO, _SPREAD_TO_GO = 0.5, 1.0
 _LEAST_TO_COME, _SPREAD_TO_COME = 0.7, 0.6
 # A pair whose removal is enough goes before those at a price this much higher, of which more go.
 _ALONE = 0.3
 # A pair removed lately comes back after those at a price this much higher.
 _LATELY = 0.5
-# Nor is it forced in, for a number of moves from this range; drawn, so that pairs removed together
-# do not all come back together.
+# Nor is it forced in, for a number of moves drawn from this range.
 _LEAST_TABU, _SPREAD_TABU = 25, 100
 # xorshift64* (Vigna) and its multiplier. Seeds are spread by Knuth's and moved off 0, where it
 # would stay; some draws are passed over until the bits of a small seed are mixed.
@@ -251,9 +250,7 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
         added[0] = j
         s.counters[0] = 0
         gone = _make_room(j, m, s, removed, dice)
-        come = 1
-        if gone >= 0:
-            come = _refill(m, s, added, 1, move, dice)
+        come = _refill(m, s, added, 1, move, dice) if gone >= 0 else 1
         kept = gone >= 0 and come >= gone
         if gone == come + 1 and losses > 0:
             kept = _uniform(dice) < losses
