@@ -210,9 +210,7 @@ class Measure(Generic[R]):
 
     def to_dict(self, result: R) -> dict[str, Any]:
         """The fields of a result, ready for JSON."""
-        if self.fields is not None:
-            return self.fields(result)
-        return {self.name: asdict(cast("Any", result))}
+        return self.fields(result) if self.fields else {self.name: asdict(cast("Any", result))}
 
 
 def all_measures() -> list[Measure[Any]]:

@@ -228,11 +228,6 @@ class ReleasedBundles:
     bundles: Bundles
     distance: float | None
 
-    @property
-    def mean_pairs(self) -> float | None:
-        """Pairs per user."""
-        return self.bundles.pairs.mean if self.bundles.pairs else None
-
 
 def bundles(hist: PairHistogram) -> Bundles:
     """What the users of a log hold."""
@@ -273,7 +268,7 @@ BUNDLES = Measure[ReleasedBundles](
     take=lambda c: ReleasedBundles(bundles(c.output), bundle_distance(c.log, c.output)),
     fields=lambda r: {"bundles": asdict(r.bundles), "bundle_distance": r.distance},
     headlines=(
-        Headline("Pairs per user: mean", lambda r: r.mean_pairs, ".2f"),
+        Headline("Pairs per user: mean", lambda r: r.bundles.pairs and r.bundles.pairs.mean, ".2f"),
         Headline("Pairs per user: distance", lambda r: r.distance, ".3f", "less"),
     ),
 )

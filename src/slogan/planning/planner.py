@@ -19,7 +19,7 @@ from slogan.planning.laplace import Optimum, swaying_users, with_noise
 from slogan.planning.objectives import Objective, program_of
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
-from slogan.planning.program import Program, Solution, Status, gap, status
+from slogan.planning.program import Program, Solution, Status, empty, gap, status
 from slogan.planning.sampling import sample_users
 from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
@@ -142,12 +142,6 @@ class Planner:
             return plan(answer.x, constraints), answer.bound
 
         return program_of(self.objective, constraints, largest)
-
-
-def empty(constraints: PrivacyConstraints) -> EmptyPlanError:
-    """Why nothing is released, with the number."""
-    cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
-    return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

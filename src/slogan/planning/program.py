@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.errors import EmptyPlanError
 from slogan.histogram import Remainder
 from slogan.planning.constraints import PrivacyConstraints
 
@@ -122,6 +123,12 @@ class Solution:
     solver: str
     trace: tuple[tuple[int, float, float], ...] = ()
     """How a solver by steps converged: steps, value of fractional counts, bound."""
+
+
+def empty(constraints: PrivacyConstraints) -> EmptyPlanError:
+    """Why nothing is released, with the number."""
+    cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
+    return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
 
 
 def gap(*, value: float, bound: float) -> float:

@@ -19,8 +19,8 @@ from slogan.modes import Counts, ExactCounts
 from slogan.planning import objectives, solvers
 from slogan.planning.objectives import Objective, PackingObjective
 from slogan.planning.plan import plan
-from slogan.planning.planner import Planned, Planner, empty
-from slogan.planning.program import Program, Solution, status
+from slogan.planning.planner import Planned, Planner
+from slogan.planning.program import Program, Solution, empty, status
 from slogan.planning.solvers import Effort, Solver
 from slogan.release.job import Job
 from slogan.storage import folders

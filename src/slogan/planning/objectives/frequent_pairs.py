@@ -9,12 +9,12 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.budget import Number, exact
-from slogan.errors import EmptyPlanError, OptionError, OutputSizeError
+from slogan.errors import OptionError, OutputSizeError
 from slogan.histogram import PairHistogram
 from slogan.planning.constraints import PrivacyConstraints
 from slogan.planning.objectives import CappedPairs, PrivatePairs, TargetedObjective
 from slogan.planning.plan import Plan
-from slogan.planning.program import Program, SupportTargets
+from slogan.planning.program import Program, SupportTargets, empty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,7 @@ class FrequentPairs(TargetedObjective):
     def program(self, constraints: PrivacyConstraints, largest: Plan, bound: float) -> Program:
         size = self.output_size or max(1, largest.size // 2)
         if largest.size == 0:
-            cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
-            raise EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
+            raise empty(constraints)
         if size > largest.size:
             raise OutputSizeError(requested=size, largest=largest.size, bound=bound)
         hist = constraints.hist

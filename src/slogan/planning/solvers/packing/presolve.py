@@ -184,11 +184,10 @@ def packing(
         barred: Pairs that may not be released.
     """
     limit = np.full(program.constraints.hist.users, program.constraints.limit)
-    upper = program.upper
+    upper = program.upper.copy()
     if without is not None:
-        limit = limit - program.constraints.charge(without)
+        limit -= program.constraints.charge(without)
     if barred is not None:
-        upper = upper.copy()
         upper[barred] = 0
     columns = program.constraints.cost.tocsc()
     label = program.at_most_one
