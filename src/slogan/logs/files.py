@@ -21,6 +21,7 @@ import zstandard
 
 from slogan.errors import EmptyLogError, LogFormatError, LogNotFoundError
 from slogan.storage.database import connected
+from slogan.storage.untrusted import is_sayable
 
 ENCODINGS = ("utf-8", "latin-1")
 LONGEST_LINE = 64 * 1024 * 1024
@@ -74,19 +75,14 @@ def _usable(file: Path) -> Path:
             f"{file} is not a regular file",
             hint="write what a pipe or device gives to a file first; name a folder itself",
         )
-    try:
-        str(file).encode()
-    except UnicodeEncodeError as cause:
-        raise LogNotFoundError(
-            f"the name of {file} is not UTF-8", hint="rename it, or give a link to it"
-        ) from cause
-    whole = str(file.absolute())
-    if "\\" in whole and any(c in whole for c in _WILD):
+    whole, fault = str(file.absolute()), None
+    if not is_sayable(file):
+        fault = f"the name of {file} is not UTF-8"
+    elif "\\" in whole and any(c in whole for c in _WILD):
         # Within a pattern DuckDB takes a backslash for the end of a folder's name.
-        raise LogNotFoundError(
-            f"the path of {file} has both a backslash and one of * ? [",
-            hint="rename it, or give a link to it",
-        )
+        fault = f"the path of {file} has both a backslash and one of * ? ["
+    if fault:
+        raise LogNotFoundError(fault, hint="rename it, or give a link to it")
     return file
 
 
@@ -103,17 +99,16 @@ def _files_in(folder: Path) -> list[Path]:
 
 def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:
     """The format and compression suffix that all the files share."""
-    kinds = {_kind(f, given=given) for f in files}
+    kinds = {_kind(f, given) for f in files}
     if len(kinds) > 1:
-        listed = ", ".join(sorted("".join(k) for k in kinds))
         raise LogFormatError(
-            f"the files are of different kinds: {listed}",
+            f"the files are of different kinds: {', '.join(sorted(map(''.join, kinds)))}",
             hint="give files of one format and one compression",
         )
     return kinds.pop()
 
 
-def _kind(file: Path, *, given: str | None) -> tuple[str, str]:
+def _kind(file: Path, given: str | None) -> tuple[str, str]:
     suffixes = [s.lower() for s in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in _DECOMPRESS else ""
     log_format = given or _FORMAT_OF.get(suffixes[-1] if suffixes else "")
@@ -208,9 +203,7 @@ def parquet_columns(file: Path) -> tuple[str, ...]:
 
 
 @contextmanager
-def _parquet(
-    file: Path,
-) -> Generator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]]:
+def _parquet(file: Path) -> Generator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]]:
     """A Parquet file as a table of a database."""
     with reported(file), file.open("rb"):
         pass  # DuckDB does not say why a file cannot be opened
@@ -226,9 +219,8 @@ def open_bytes(file: Path, compression: str) -> IO[bytes]:
     if compression == ".gz":
         return cast("IO[bytes]", gzip.open(file, "rb"))
     if compression == ".zst":
-        frames = zstandard.ZstdDecompressor().stream_reader(
-            file.open("rb"), read_across_frames=True, closefd=True
-        )
+        unpacking = zstandard.ZstdDecompressor()
+        frames = unpacking.stream_reader(file.open("rb"), read_across_frames=True, closefd=True)
         return io.BufferedReader(cast("io.RawIOBase", frames))
     return file.open("rb")
 
@@ -241,17 +233,14 @@ def require_sound(file: Path, compression: str) -> None:
     """
     allowed, seen = _allowed(file), 0
     with reported(file):
-        for size in _gzipped(file) if compression == ".gz" else _frames(file):
+        for size in _unpacked_sizes(file, compression):
             seen += size
             if seen > allowed:
                 raise _bomb(file, allowed)
 
 
 def require_modest(file: Path, asked: Mapping[str, str]) -> None:
-    """Refuse a Parquet file that would fill the memory: one of few bytes can stand for very many.
-
-    The columns that will be read as text are given by what they mean.
-    """
+    """Refuse a Parquet file of few bytes that stand for very many; `asked` names texts by meaning."""
     allowed = _allowed(file)
     with _parquet(file) as (connection, table):
         _require_flat(file, table, asked)
@@ -264,15 +253,13 @@ def _allowed(file: Path) -> int:
         return max(ALWAYS_ALLOWED, MOST_TIMES * file.stat().st_size)
 
 
-def _gzipped(file: Path) -> Generator[int]:
-    """How much each part of a file unpacks to; it checks its own end."""
-    with open_bytes(file, ".gz") as data:
-        while chunk := data.read(_CHUNK):
-            yield len(chunk)
-
-
-def _frames(file: Path) -> Generator[int]:
-    """How much each piece of a file of Zstandard unpacks to; its last frame must be complete."""
+def _unpacked_sizes(file: Path, compression: str) -> Generator[int]:
+    """How much each piece of a file unpacks to; gzip checks its own end, Zstandard's is checked."""
+    if compression == ".gz":
+        with open_bytes(file, ".gz") as data:
+            while chunk := data.read(_CHUNK):
+                yield len(chunk)
+        return
     unpacking = zstandard.ZstdDecompressor()
     frame, ended = unpacking.decompressobj(), True
     with file.open("rb") as packed:
@@ -315,8 +302,8 @@ def _texts(table: duckdb.DuckDBPyRelation) -> int:
         for name, kind in zip(table.columns, table.types, strict=True)
         if str(kind) in _LENGTHS
     ]
-    found = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
-    return sum(int(length or 0) for length in found)
+    sums = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
+    return sum(int(length or 0) for length in sums)
 
 
 def _bomb(file: Path, allowed: int) -> LogFormatError:

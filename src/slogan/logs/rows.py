@@ -123,28 +123,19 @@ def _names(files: tuple[Path, ...]) -> str:
 
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
-    place, unreadable = _places(log)
-    roles = {role: place(name) for role, name in log.columns.roles.items()}
+    valid, names = "CASE WHEN json_valid(line) THEN line END", log.columns.names
+    places: dict[str, Callable[[str], str]] = {
+        "parquet": identifier,
+        "csv": lambda name: f"c{names.index(name)}",
+        "tsv": lambda name: f"c[{names.index(name) + 1}]",
+        "jsonl": lambda name: f"json_extract_string({valid}, {literal(json_pointer(name))})",
+    }
+    unreadable = {
+        "tsv": f"rest IS NOT NULL OR len(c) IS DISTINCT FROM {len(names)}",
+        "jsonl": f"rest IS NOT NULL OR json_type({valid}) IS DISTINCT FROM 'OBJECT'",
+    }.get(log.format, "FALSE")
+    roles = {role: places[log.format](name) for role, name in log.columns.roles.items()}
     return Fields(**roles, unreadable=unreadable)
-
-
-def _places(log: SearchLog) -> tuple[Callable[[str], str], str]:
-    """How a column is found in a row, and when a row has no readable columns."""
-    names = log.columns.names
-    if log.format == "parquet":
-        return identifier, "FALSE"
-    if log.format == "csv":
-        return (lambda name: f"c{names.index(name)}"), "FALSE"
-    if log.format == "tsv":
-        return (
-            lambda name: f"c[{names.index(name) + 1}]",
-            f"rest IS NOT NULL OR len(c) IS DISTINCT FROM {len(names)}",
-        )
-    valid = "CASE WHEN json_valid(line) THEN line END"
-    return (
-        lambda name: f"json_extract_string({valid}, {literal(json_pointer(name))})",
-        f"rest IS NOT NULL OR json_type({valid}) IS DISTINCT FROM 'OBJECT'",
-    )
 
 
 def json_pointer(key: str) -> str:

@@ -101,11 +101,9 @@ def _require_names(names: tuple[str, ...]) -> None:
 
 
 def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
-    if role == "count" and given == "":
-        return None
+    if given in names or (role == "count" and given == ""):
+        return given or None
     if given is not None:
-        if given in names:
-            return given
         raise _missing(f"there is no column {given!r}", role, names, show=show)
     for known in _KNOWN_AS[role]:
         fitting = [name for name in names if re.sub("[ _-]", "", name.lower()) == known]
@@ -118,10 +116,8 @@ def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -
 
 def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
     what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
-    return MissingColumnError(
-        f"{problem}; {what}",
-        hint=f"name it with --{role} NAME; {_NO_HEADER}",
-    )
+    hint = f"name it with --{role} NAME; {_NO_HEADER}"
+    return MissingColumnError(f"{problem}; {what}", hint=hint)
 
 
 Source = str | Path | Sequence[str | Path]

@@ -1,14 +1,176 @@
-"""The charts of the reports: bars, clicks by rank, the frontier, supports before and after."""
+"""Charts of the reports, in SVG by hand: bars, clicks by rank, the frontier, supports.
+
+Colours come from the page's style.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from slogan.measures.triplets import DiffRatios
-from slogan.report import svg
 
+WIDTH, HEIGHT = 480, 300
+RIGHT, TOP = 24, 26
+_ACROSS, _UPRIGHT = (58, WIDTH - RIGHT), (HEIGHT - 46, TOP + 8)
+"""Where both axes begin and end."""
 _GAP = 0.18
+_LETTER = 7.6
+"""About the width of one; the page's style decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A drawing, what it shows in words, and the numbers behind it."""
+
+    name: str
+    """Unique on a page."""
+    title: str
+    summary: str
+    svg: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def element(tag: str, *inside: str, **attributes: str | float) -> str:
+    """An element; the inside is markup, attribute values are escaped."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_written(value))}"'
+        for name, value in attributes.items()
+    )
+    return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
+
+
+def label(words: str, x: float, y: float, *, kind: str = "", anchor: str = "middle") -> str:
+    """A text; whatever it says is escaped."""
+    kind = f"label {kind}".strip()
+    return element("text", escape(words), x=x, y=y, class_=kind, text_anchor=anchor)
+
+
+def draw(
+    name: str,
+    title: str,
+    summary: str,
+    *parts: str,
+    headings: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+) -> Chart:
+    """A chart of these parts, with a title and a description for those who do not see it."""
+    drawing = element(
+        "svg",
+        element("title", escape(title), id=f"{name}-title"),
+        element("desc", escape(summary), id=f"{name}-desc"),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_labelledby=f"{name}-title {name}-desc",
+        class_="chart",
+    )
+    return Chart(
+        name=name, title=title, summary=summary, svg=drawing, headings=headings, rows=tuple(rows)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a value lies on an axis, between two places."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a value; what lies outside is drawn on the edge."""
+        low, high, at = self.low, self.high, min(max(value, self.low), self.high)
+        if self.logarithmic:
+            low, high, at = math.log10(low), math.log10(high), math.log10(at)
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.begin + share * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Round values from end to end: powers of ten, or steps of 1, 2 or 5."""
+        if self.logarithmic:
+            powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+            step = max(1, math.ceil(len(powers) / 7))
+            return [10.0**power for power in powers[::step]]
+        span = self.high - self.low
+        if span <= 0:
+            return [self.low]
+        rough = span / 5
+        unit = 10 ** math.floor(math.log10(rough))
+        step = next(unit * n for n in (1, 2, 5, 10) if unit * n >= rough)
+        first = math.ceil(self.low / step)
+        return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def log_scale(values: Iterable[float], begin: float, end: float) -> Scale:
+    """Powers of ten around all positive values."""
+    positive = [value for value in values if value > 0] or [1.0]
+    low = 10.0 ** max(-300, math.floor(math.log10(min(positive))))
+    high = 10.0 ** math.ceil(math.log10(max(positive)))
+    high = high if high > low else low * 10
+    return Scale(low, high, begin, end, logarithmic=True)
+
+
+def axes(x: Scale, y: Scale, *, x_title: str, y_title: str, names: Sequence[str] = ()) -> str:
+    """Grid, ticks and titles of both axes; names, where given, stand in place of x's ticks."""
+    parts: list[str] = []
+    for at in [] if names else x.ticks():
+        parts.append(element("line", x1=x(at), x2=x(at), y1=y.begin, y2=y.end, class_="grid"))
+        parts.append(label(_tick(at), x(at), y.begin + 18))
+    for at in y.ticks():
+        parts.append(element("line", x1=x.begin, x2=x.end, y1=y(at), y2=y(at), class_="grid"))
+        parts.append(label(_tick(at), x.begin - 8, y(at) + 4, anchor="end"))
+    parts += (label(one, x(n + 0.5), y.begin + 18, kind="narrow") for n, one in enumerate(names))
+    parts.append(element("line", x1=x.begin, x2=x.end, y1=y.begin, y2=y.begin, class_="axis"))
+    parts.append(label(x_title, (x.begin + x.end) / 2, y.begin + 38, kind="strong"))
+    parts.append(label(y_title, x.begin - 54, y.end - 14, kind="strong", anchor="start"))
+    return "".join(parts)
+
+
+def _tick(value: float) -> str:
+    """A number as short as it can be."""
+    for unit, letter in ((1_000_000, " M"), (1_000, " k")):
+        if value >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"
+
+
+def path(points: Sequence[tuple[float, float]], kind: str) -> str:
+    """A line through points."""
+    steps = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return element("path", d=f"M{steps}", class_=f"line {kind}") if points else ""
+
+
+def key(*entries: tuple[str, str]) -> str:
+    """What the kinds of marks mean: one line above the chart, at the right."""
+    widths = [30 + _LETTER * len(words) for _, words in entries]
+    x, y = WIDTH - RIGHT - sum(widths), TOP - 6
+    parts: list[str] = []
+    for (kind, words), width in zip(entries, widths, strict=True):
+        parts.append(_sign(kind, x, y - 4))
+        parts.append(label(words, x + 21, y, anchor="start"))
+        x += width
+    return "".join(parts)
+
+
+def _sign(kind: str, x: float, y: float) -> str:
+    match kind.split(maxsplit=1)[0]:
+        case "line":
+            return element("line", x1=x, x2=x + 16, y1=y, y2=y, class_=kind)
+        case "mark":
+            return element("circle", cx=x + 11, cy=y, r=3.6, class_=kind)
+        case _:
+            return element("rect", x=x + 5, y=y - 6, width=11, height=11, class_=kind)
+
+
+def _written(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,32 +186,22 @@ class Bars:
 
 def bar_chart(
     bars: Bars, *, name: str, title: str, summary: str, x_title: str, y_title: str
-) -> svg.Chart:
+) -> Chart:
     """Upright bars from zero, in the order given."""
     top = max([*bars.values, *bars.others, 1.0])
-    x = svg.Scale(low=0, high=len(bars.names), begin=svg.LEFT, end=svg.WIDTH - svg.RIGHT)
-    y = svg.Scale(low=0, high=top * 1.05, begin=svg.HEIGHT - svg.BOTTOM, end=svg.TOP + 8)
-    parts = [svg.axes(x, y, x_title=x_title, y_title=y_title, names=bars.names)]
+    x, y = Scale(0, len(bars.names), *_ACROSS), Scale(0, top * 1.05, *_UPRIGHT)
+    parts = [axes(x, y, x_title=x_title, y_title=y_title, names=bars.names)]
     series = [(bars.values, "after"), (bars.others, "yardstick")][: 2 if bars.others else 1]
     wide = (1 - _GAP) / len(series)
     for n, (values, kind) in enumerate(series):
         for place, value in enumerate(values):
             begin, end = x(place + _GAP / 2 + n * wide), x(place + _GAP / 2 + (n + 1) * wide)
-            parts.append(
-                svg.element(
-                    "rect",
-                    x=begin,
-                    y=y(value),
-                    width=end - begin - 1,
-                    height=y.begin - y(value),
-                    class_=f"bar {kind}",
-                )
-            )
+            size = {"width": end - begin - 1, "height": y.begin - y(value)}
+            parts.append(element("rect", x=begin, y=y(value), **size, class_=f"bar {kind}"))
     if bars.others:
-        entries = (("bar after", bars.value_name), ("bar yardstick", bars.other_name))
-        parts.append(svg.key(entries))
-    rows = zip(*(map(_short, values) for values, _ in series), strict=True)
-    return svg.draw(
+        parts.append(key(("bar after", bars.value_name), ("bar yardstick", bars.other_name)))
+    rows = zip(*(map(_decimal, values) for values, _ in series), strict=True)
+    return draw(
         name,
         title,
         summary,
@@ -59,21 +211,16 @@ def bar_chart(
     )
 
 
-def _short(value: float) -> str:
+def _decimal(value: float) -> str:
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> svg.Chart:
+def diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
     """How many triplets moved by how much, of those that are shown."""
-    names = [*(f"<{10 * n}" for n in range(1, 11)), "more"]
     average = f", on average over {ratios.samples} outputs" if ratios.samples > 1 else ""
-    summary = (
-        f"{_short(ratios.not_shown)} of {ratios.triplets:,} triplets of frequent pairs are "
-        f"not shown{average}; {_short(sum(ratios.below[:4]))} moved by less than 40%."
-    )
     return bar_chart(
         Bars(
-            names=names,
+            names=[*(f"<{10 * n}" for n in range(1, 11)), "more"],
             values=[*ratios.below, ratios.above],
             others=[] if beside is None else [*beside.below, beside.above],
             value_name="this release",
@@ -81,22 +228,22 @@ def diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> svg.Chart
         ),
         name="diff-ratio",
         title="How far the shown triplets moved (DiffRatio)",
-        summary=summary,
+        summary=f"{_decimal(ratios.not_shown)} of {ratios.triplets:,} triplets of frequent pairs "
+        f"are not shown{average}; {_decimal(sum(ratios.below[:4]))} moved by less than 40%.",
         x_title="difference in percent",
         y_title="triplets",
     )
 
 
-def budget_chart(users: Sequence[int]) -> svg.Chart:
+def budget_chart(users: Sequence[int]) -> Chart:
     """How many users were charged how much of what each may be charged; first those with none."""
     names = ["none", *(f"≤{10 * n}" for n in range(1, 11))]
-    charged = sum(users) - users[0]
     return bar_chart(
         Bars(names=names, values=users, value_name="users"),
         name="budget",
         title="How much of the budget each user was charged",
-        summary=f"{charged:,} of {sum(users):,} users with a constraint were charged anything; "
-        f"{users[-1]:,} more than nine tenths of the limit.",
+        summary=f"{sum(users[1:]):,} of {sum(users):,} users with a constraint were charged "
+        f"anything; {users[-1]:,} more than nine tenths of the limit.",
         x_title="charged, in percent of the limit",
         y_title="users",
     )
@@ -106,32 +253,25 @@ Curve = Sequence[tuple[int, int]]
 """Rank and clicks, most clicked first."""
 
 
-def frequency_chart(before: Curve, after: Curve) -> svg.Chart:
+def frequency_chart(before: Curve, after: Curve) -> Chart:
     """Two falling lines; the gap between them is what was thinned out."""
-    x, y = _log_axes([at for at, _ in (*before, *after)], [n for _, n in (*before, *after)])
+    x = log_scale([rank for rank, _ in (*before, *after)], *_ACROSS)
+    y = log_scale([clicks for _, clicks in (*before, *after)], *_UPRIGHT)
     most, released_most = (curve[0][1] if curve else 0 for curve in (before, after))
     pairs, released_pairs = (curve[-1][0] if curve else 0 for curve in (before, after))
-    return svg.draw(
+    return draw(
         "frequency",
         "How often pairs are clicked",
         f"The most clicked pair has {most:,} clicks in the log and {released_most:,} in the "
         f"release; of {pairs:,} pairs {released_pairs:,} are released.",
-        svg.axes(x, y, x_title="rank of the pair", y_title="clicks"),
-        svg.path([(x(rank), y(clicks)) for rank, clicks in before], "before"),
-        svg.path([(x(rank), y(clicks)) for rank, clicks in after], "after"),
-        svg.key((("line before", "in the log"), ("line after", "in the release"))),
+        axes(x, y, x_title="rank of the pair", y_title="clicks"),
+        path([(x(rank), y(clicks)) for rank, clicks in before], "before"),
+        path([(x(rank), y(clicks)) for rank, clicks in after], "after"),
+        key(("line before", "in the log"), ("line after", "in the release")),
         headings=("rank", "clicks in the log", "clicks in the release"),
         rows=(
             (f"{rank:,}", f"{clicks:,}", f"{dict(after).get(rank, 0):,}") for rank, clicks in before
         ),
-    )
-
-
-def _log_axes(x: Sequence[float], y: Sequence[float]) -> tuple[svg.Scale, svg.Scale]:
-    """Powers of ten around these values, both ways."""
-    return (
-        svg.log_scale(x, svg.LEFT, svg.WIDTH - svg.RIGHT),
-        svg.log_scale(y, svg.HEIGHT - svg.BOTTOM, svg.TOP + 8),
     )
 
 
@@ -147,7 +287,7 @@ class Line:
     points: Sequence[tuple[float, float]]
 
 
-def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -> svg.Chart:
+def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -> Chart:
     """One line per δ, each named at its end, and the bound above them all where there is one."""
     values = [value for line in lines for _, value in line.points]
     reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
@@ -173,22 +313,21 @@ def line_chart(
     x_title: str,
     y_title: str,
     logarithmic: bool = False,
-) -> svg.Chart:
+) -> Chart:
     """Lines over a logarithmic axis, upright from zero or logarithmic too."""
-    drawn = [*lines, *([bound] if bound is not None else [])]
+    drawn = [*lines] if bound is None else [*lines, bound]
     everything = [point for line in drawn for point in line.points]
-    x = svg.log_scale([at for at, _ in everything], svg.LEFT, svg.WIDTH - svg.RIGHT - 90)
-    floor, ceiling = svg.HEIGHT - svg.BOTTOM, svg.TOP + 8
+    x = log_scale([at for at, _ in everything], _ACROSS[0], _ACROSS[1] - 90)
     heights = [value for _, value in everything]
-    y = svg.Scale(low=0, high=max(heights, default=1.0) or 1.0, begin=floor, end=ceiling)
+    y = Scale(0, max(heights, default=1.0) or 1.0, *_UPRIGHT)
     if logarithmic:
-        y = svg.log_scale(heights, floor, ceiling)
+        y = log_scale(heights, *_UPRIGHT)
     kinds = ["after"] * len(lines) + ["bound"] * (len(drawn) - len(lines))
-    return svg.draw(
+    return draw(
         name,
         title,
         summary,
-        svg.axes(x, y, x_title=x_title, y_title=y_title),
+        axes(x, y, x_title=x_title, y_title=y_title),
         *(_line(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
         *_names(drawn, x, y),
         headings=(x_title, *(line.name for line in drawn)),
@@ -196,13 +335,13 @@ def line_chart(
     )
 
 
-def _line(line: Line, x: svg.Scale, y: svg.Scale, kind: str) -> str:
+def _line(line: Line, x: Scale, y: Scale, kind: str) -> str:
     points = [(x(at), y(value)) for at, value in line.points]
-    dots = [svg.element("circle", cx=px, cy=py, r=2.6, class_=f"dot {kind}") for px, py in points]
-    return "".join([svg.path(points, kind), *dots])
+    dots = [element("circle", cx=px, cy=py, r=2.6, class_=f"dot {kind}") for px, py in points]
+    return "".join([path(points, kind), *dots])
 
 
-def _names(lines: Sequence[Line], x: svg.Scale, y: svg.Scale) -> list[str]:
+def _names(lines: Sequence[Line], x: Scale, y: Scale) -> list[str]:
     """Each name at the end of its line, or above it where another name stands already."""
     ends = [(y(line.points[-1][1]), n) for n, line in enumerate(lines) if line.points]
     labels: list[str] = []
@@ -210,7 +349,7 @@ def _names(lines: Sequence[Line], x: svg.Scale, y: svg.Scale) -> list[str]:
     for end, n in sorted(ends, key=lambda place: (-place[0], place[1])):
         free = min(end + 4, free - _APART)
         at = x(lines[n].points[-1][0]) + 8
-        labels.append(svg.label(lines[n].name, at, free, anchor="start"))
+        labels.append(label(lines[n].name, at, free, anchor="start"))
     return labels
 
 
@@ -219,34 +358,27 @@ def _row(at: float, lines: Sequence[Line]) -> tuple[str, ...]:
     return (f"{at:g}", *("–" if value is None else f"{value:,.6g}" for value in values))
 
 
-Points = Sequence[tuple[float, float]]
-"""c_ij/|D| and x_ij/|O|, most clicked in the log first."""
-_LISTED = 20
-
-
-def support_chart(points: Points) -> svg.Chart:
-    """One mark per pair; a pair that is not released lies on the bottom edge."""
+def support_chart(points: Sequence[tuple[float, float]]) -> Chart:
+    """One mark per pair at c_ij/|D| and x_ij/|O|, most clicked first; lost ones at the bottom."""
     everything = [value for point in points for value in point]
-    x, y = _log_axes(everything, everything)
+    x, y = log_scale(everything, *_ACROSS), log_scale(everything, *_UPRIGHT)
     lost = sum(after == 0 for _, after in points)
     marks = [
-        svg.element(
-            "circle", cx=x(before), cy=y(after), r=3.2, class_="mark" if after else "mark lost"
-        )
+        element("circle", cx=x(before), cy=y(after), r=3.2, class_="mark" if after else "mark lost")
         for before, after in points
     ]
-    return svg.draw(
+    return draw(
         "supports",
         "Supports before and after",
         f"The {len(points):,} most clicked pairs of the log: {len(points) - lost:,} are released, "
         f"{lost:,} are not and lie on the bottom edge.",
-        svg.axes(x, y, x_title="share of the log's clicks", y_title="share of the release"),
-        svg.path([(x(x.low), y(x.low)), (x(x.high), y(x.high))], "bound"),
+        axes(x, y, x_title="share of the log's clicks", y_title="share of the release"),
+        path([(x(x.low), y(x.low)), (x(x.high), y(x.high))], "bound"),
         *marks,
-        svg.key((("mark", "released"), ("mark lost", "not released"))),
+        key(("mark", "released"), ("mark lost", "not released")),
         headings=("rank in the log", "share of the log", "share of the release"),
         rows=(
             (f"{rank:,}", f"{before:.5f}", f"{after:.5f}")
-            for rank, (before, after) in enumerate(points[:_LISTED], start=1)
+            for rank, (before, after) in enumerate(points[:20], start=1)
         ),
     )

@@ -18,10 +18,15 @@ from slogan.manifest.certificate import (
 from slogan.manifest.manifest import Manifest
 from slogan.measures import SideBySide
 from slogan.measures.triplets import TRIPLETS
-from slogan.report.charts import budget_chart, diff_ratio_chart, frequency_chart, support_chart
+from slogan.report.charts import (
+    Chart,
+    budget_chart,
+    diff_ratio_chart,
+    frequency_chart,
+    support_chart,
+)
 from slogan.report.html import render
 from slogan.report.public import Fact, Page
-from slogan.report.svg import Chart
 
 _CURVE = 60
 _POINTS = 300
@@ -61,13 +66,7 @@ def clicks_by_selection(before: Ints, after: Ints) -> dict[str, int]:
 
 
 def clicks_by_draw(before: Ints, after: Ints, selected: Ints) -> dict[str, int]:
-    """How many of the log's clicks could not be drawn, were not drawn, and were.
-
-    Args:
-        before: Clicks of every pair.
-        after: Their released clicks.
-        selected: The pairs that could be drawn.
-    """
+    """How many of the log's clicks could not be drawn (not selected), were not drawn, and were."""
     possible, kept = int(before[selected].sum()), int(np.minimum(before, after).sum())
     return {
         "not_selected": int(before.sum()) - possible,
@@ -77,13 +76,7 @@ def clicks_by_draw(before: Ints, after: Ints, selected: Ints) -> dict[str, int]:
 
 
 def clicks_by_fate(before: Ints, after: Ints, upper: Ints) -> dict[str, int]:
-    """Where the clicks of pairs that may be released went, by reason.
-
-    Args:
-        before: Clicks of shared pairs.
-        after: Their released clicks.
-        upper: The most clicks of each that any output can release.
-    """
+    """Where the clicks of shared pairs went; no output can release more than `upper` of each."""
     released = after > 0
     return {
         "too_dear": int(before[(upper == 0) & ~released].sum()),
@@ -124,30 +117,29 @@ class CuratorPage(Page):
         c = self.certificate
         share = c.clicks_out / max(1, c.clicks_in)
         size = f"{c.clicks_out:,} clicks are released, {share:.2%} of the log's {c.clicks_in:,}."
-        match c:
-            case PlannedCertificate():
-                return f"{size} {_gap(c)} {_shown(c)}"
-            case PrivateRowsCertificate():
-                return f"{size} {_shown(c)}"
-            case _:
-                return f"{size} No row belongs to a real user."
+        if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
+            return f"{size} No row belongs to a real user."
+        users = f"{c.exposed_users_expected:,.0f} of {c.users:,} real users"
+        gap = f"{_gap(c)} " if isinstance(c, PlannedCertificate) else ""
+        return f"{size} {gap}A row of about {users} is expected to be shown."
 
     @property
     def exposure(self) -> list[str]:
         """Whom the release shows."""
         c = self.certificate
+        if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
+            return []
+        users = f"{c.exposed_users_expected:,.1f} of {c.users:,} users"
+        shown = f"A row of {users} is expected to be shown"
         if isinstance(c, PrivateRowsCertificate):
             return [
-                f"{_expected(c)} to be shown; with this cap it is never more than "
-                f"{c.exposed_users_at_most:,.1f}.",
+                f"{shown}; with this cap it is never more than {c.exposed_users_at_most:,.1f}.",
                 f"No user is expected to show more than {c.budget_per_user:.6g} clicks.",
             ]
-        if not isinstance(c, PlannedCertificate):
-            return []
         lines = [
-            f"{_expected(c)} to be shown. Each user may be charged at most "
-            f"{c.budget_per_user:.6g}; {c.users_unconstrained:,} users have no shared pair, so "
-            "nothing of theirs can be shown."
+            f"{shown}. Each user may be charged at most {c.budget_per_user:.6g}; "
+            f"{c.users_unconstrained:,} users have no shared pair, so nothing of theirs can be "
+            "shown."
         ]
         if c.counts == "laplace":
             lines.append(
@@ -205,15 +197,36 @@ class CuratorPage(Page):
     @property
     def utility(self) -> list[Fact]:
         """The objective, what is proven of it, and the limit that no output passes."""
-        match self.certificate:
-            case PlannedCertificate() as planned:
-                return _utility_of_plan(planned)
-            case PrivateRowsCertificate() as drawn:
-                return _utility_of_draws(drawn)
-            case SyntheticCertificate() as synthetic:
-                return _utility_of_synthesis(synthetic)
-            case _:
-                return []
+        c = self.certificate
+        if isinstance(c, SyntheticCertificate):
+            clicks = "of all clicks fall on released pairs: noisy"
+            pairs = "how synthetic users come to hold pairs together"
+            weight = "for a pair to be released; a user with n pairs adds 1/√n to each"
+            return [
+                Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
+                Fact("Association", c.association, pairs),
+                Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
+            ]
+        if isinstance(c, PrivateRowsCertificate):
+            drawn = "served on noisy counts; rows are then drawn, so nothing is proven of its value"
+            selected = "could be drawn: enough users hold them for the noise"
+            return [
+                Fact("Objective", c.objective.replace("_", " "), drawn),
+                Fact("Pairs selected", f"{c.pairs_selected:,}", selected),
+                Fact("Limit m·B", f"{c.size_bound:,.1f}", "clicks: no output is larger on average"),
+            ]
+        if not isinstance(c, PlannedCertificate):
+            return []
+        noisy, objective = _is_noisy(c), c.objective.replace("_", " ").capitalize()
+        among = "no output without the removed users" if noisy else "no output under this budget"
+        rest = "noise and rounding cost" if noisy else "is left to find"
+        solved = f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}"
+        return [
+            Fact(objective, f"{c.value:,.6g}", solved),
+            Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
+            Fact("Gap", f"{c.gap:.2%}", f"between the two: what {rest}, at most"),
+            Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
+        ]
 
     @property
     def charts(self) -> list[Chart]:
@@ -247,61 +260,6 @@ def _gap(c: PlannedCertificate) -> str:
             f"the best for this objective without the removed users is {c.gap:.1%}."
         )
     return f"The proven gap to the best for this objective is {c.gap:.1%}."
-
-
-def _shown(c: PlannedCertificate | PrivateRowsCertificate) -> str:
-    return (
-        f"A row of about {c.exposed_users_expected:,.0f} of {c.users:,} real users is expected to "
-        "be shown."
-    )
-
-
-def _expected(c: PlannedCertificate | PrivateRowsCertificate) -> str:
-    return f"A row of {c.exposed_users_expected:,.1f} of {c.users:,} users is expected"
-
-
-def _utility_of_plan(c: PlannedCertificate) -> list[Fact]:
-    noisy = _is_noisy(c)
-    among = "no output without the removed users" if noisy else "no output under this budget"
-    rest = "noise and rounding cost" if noisy else "is left to find"
-    return [
-        Fact(
-            c.objective.replace("_", " ").capitalize(),
-            f"{c.value:,.6g}",
-            f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}",
-        ),
-        Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
-        Fact("Gap", f"{c.gap:.2%}", f"between the two: what {rest}, at most"),
-        Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
-    ]
-
-
-def _utility_of_draws(c: PrivateRowsCertificate) -> list[Fact]:
-    return [
-        Fact(
-            "Objective",
-            c.objective.replace("_", " "),
-            "served on noisy counts; rows are then drawn, so nothing is proven of its value",
-        ),
-        Fact(
-            "Pairs selected",
-            f"{c.pairs_selected:,}",
-            "could be drawn: enough users hold them for the noise",
-        ),
-        Fact("Limit m·B", f"{c.size_bound:,.1f}", "clicks: no output is larger on average"),
-    ]
-
-
-def _utility_of_synthesis(c: SyntheticCertificate) -> list[Fact]:
-    return [
-        Fact("Coverage κ", f"{c.coverage:.2%}", "of all clicks fall on released pairs: noisy"),
-        Fact("Association", c.association, "how synthetic users come to hold pairs together"),
-        Fact(
-            "Weight needed",
-            f"{c.weight_needed:.3g}",
-            "for a pair to be released; a user with n pairs adds 1/√n to each",
-        ),
-    ]
 
 
 def curator_page(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from slogan.report.svg import Chart
+from slogan.report.charts import Chart
 
 _PAGES = Environment(
     loader=PackageLoader("slogan.report"),

@@ -11,13 +11,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from slogan.budget import PrivacyBudget
-from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs
+from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
 from slogan.manifest.promise import TEST_RUN, Wording, wording_of
 from slogan.report.html import render
 
 _FALSE_ALARMS = 0.01
-
-
 _USER_IDS = {
     "fresh": "drawn at random; they are not the original ones",
     "keep": "the original ones",
@@ -39,19 +37,6 @@ class Fact:
     name: str
     value: str
     note: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What one stage spent."""
-
-    name: str
-    mechanism: str
-    theorem: str
-    parameters: str
-    cost: str
-    percent: float | None
-    """Of the μ² that all stages with Gaussian noise cost together."""
 
 
 @dataclass(frozen=True)
@@ -92,20 +77,14 @@ class Page:
         ]
 
     @property
-    def stages(self) -> list[Stage]:
-        """What each stage of an end-to-end private release spent."""
+    def stages(self) -> list[tuple[SpentStage, str, str, float | None]]:
+        """Each stage of an end-to-end private release: parameters, cost, and percent of all μ²."""
         if (account := self.manifest.account) is None:
             return []
+        whole = account.cost.get("mu_squared")
         return [
-            Stage(
-                name=stage.name,
-                mechanism=stage.mechanism.replace("_", " "),
-                theorem=stage.theorem,
-                parameters=_listed(stage.parameters),
-                cost=_listed(stage.cost),
-                percent=_percent(stage.cost.get("mu_squared"), account.cost.get("mu_squared")),
-            )
-            for stage in account.stages
+            (s, _listed(s.parameters), _listed(s.cost), _percent(s.cost.get("mu_squared"), whole))
+            for s in account.stages
         ]
 
     @property
@@ -116,8 +95,7 @@ class Page:
     @property
     def parameters(self) -> list[tuple[str, str]]:
         """What the curator chose, and what it was computed with."""
-        manifest = self.manifest
-        budget = manifest.budget
+        manifest, budget = self.manifest, self.manifest.budget
         epsilon = f"ε = {budget.epsilon}" if budget.epsilon else f"e^ε = {budget.exp_epsilon}"
         choices = [
             (name.replace("_", " "), _short(str(value)).removeprefix("= "))
@@ -185,11 +163,9 @@ class PublicPage(Page):
         if objective in _OBJECTIVES:
             lines.append(f"It was made to keep {_OBJECTIVES[objective]} (objective {objective}).")
         match self.manifest.outputs:
-            case PrivateRowsOutputs() as outputs:
-                lines.append(
-                    f"{outputs.pairs_selected:,} pairs could be drawn. About {outputs.users:,} "
-                    "users held one of them, by a noisy count."
-                )
+            case PrivateRowsOutputs(pairs_selected=pairs, users=users):
+                noisy = f"About {users:,} users held one of them, by a noisy count."
+                lines.append(f"{pairs:,} pairs could be drawn. {noisy}")
             case Outputs() as outputs:
                 lines += [
                     f"{outputs.coverage:.2%} of all clicks of the original fall on the released "

@@ -12,8 +12,7 @@ from dataclasses import asdict
 
 from slogan.planning.objectives.diversity import Diversity
 from slogan.planning.objectives.output_size import OutputSize
-from slogan.report.charts import Line, line_chart
-from slogan.report.svg import Chart
+from slogan.report.charts import Chart, Line, line_chart
 from slogan.reproduction import pages, published
 from slogan.reproduction.laboratory import Experiment, Laboratory
 from slogan.reproduction.published import BUDGETS, LARGEST_SIZES, most_clicks

@@ -21,8 +21,7 @@ from slogan.planning.objectives.frequent_pairs import FrequentPairs
 from slogan.planning.plan import Plan
 from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.randomness import SeededRandomness
-from slogan.report.charts import Bars, Line, bar_chart, line_chart
-from slogan.report.svg import Chart
+from slogan.report.charts import Bars, Chart, Line, bar_chart, line_chart
 from slogan.reproduction import pages, published
 from slogan.reproduction.budgets import CORNER
 from slogan.reproduction.laboratory import Experiment, Laboratory, Record, read_plan, step_record

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from slogan.report.svg import Chart
+from slogan.report.charts import Chart
 
 REAL = (
     "> **For the curator alone.** Computed from a log of real people without any noise. "

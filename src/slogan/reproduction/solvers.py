@@ -22,8 +22,7 @@ from slogan.planning.plan import plan
 from slogan.planning.program import Program, Status
 from slogan.planning.solvers._highs import model
 from slogan.planning.solvers.packing import warm_up
-from slogan.report.charts import Bars, bar_chart
-from slogan.report.svg import Chart
+from slogan.report.charts import Bars, Chart, bar_chart
 from slogan.reproduction import pages, peers, published
 from slogan.reproduction.laboratory import Experiment, Laboratory, Record
 from slogan.reproduction.peers import ANSWERS, Problem, Proposal

@@ -17,13 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import (
-    LedgerError,
-    LogNotFoundError,
-    ReleaseExistsError,
-    SloganError,
-    StorageError,
-)
+from slogan.errors import LedgerError, LogNotFoundError, ReleaseExistsError, StorageError
 from slogan.storage.folders import TOKEN, cleaning, clear, make, scratch_folder
 
 PARTIAL = ".partial-"
@@ -156,10 +150,8 @@ def publish(
         make_folder(place.parent)
         held = make(lambda token: Attempt(place, token).folder)
     except OSError as cause:
-        raise StorageError(
-            f"cannot write beside {target}: {cause.strerror}",
-            hint="choose a writable place with -o",
-        ) from cause
+        fault = f"cannot write beside {target}: {cause.strerror}"
+        raise StorageError(fault, hint="choose a writable place with -o") from cause
     attempt = Attempt.of_folder(held.path)
     try:
         attempt.partial.mkdir()
@@ -169,33 +161,25 @@ def publish(
             attempt.swap(force=force)
             named = True
             attempt.keep_name()
-    except (OSError, LedgerError) as cause:
-        if named:
-            raise _too_late(target, cause) from cause
-        if isinstance(cause, LedgerError):
+    except LedgerError as cause:
+        if not named:
             raise
-        raise StorageError(
-            f"the release cannot be written to {target}: {cause.strerror or cause}",
-            hint="make room, or choose another place with -o",
+        raise LedgerError(
+            f"{target} is whole and its cost is booked, but not that it was published: {cause}",
+            hint="do not make it again, which would spend the budget again; `slogan ledger` "
+            "settles it as soon as the ledger can be written",
         ) from cause
+    except OSError as cause:
+        fault = f"the release cannot be written to {target}"
+        hint = "make room, or choose another place with -o"
+        if named:
+            fault = f"{target} is whole, but may not outlast a power cut"
+            hint = "do not make it again, which would spend the budget again: copy it elsewhere"
+        raise StorageError(f"{fault}: {cause.strerror or cause}", hint=hint) from cause
     finally:
         with cleaning():
             _clear(attempt.folder, settled)
             held.let_go()
-
-
-def _too_late(target: Path, cause: OSError | LedgerError) -> SloganError:
-    """What went wrong after the release had its name."""
-    if isinstance(cause, LedgerError):
-        return LedgerError(
-            f"{target} is whole and its cost is booked, but not that it was published: {cause}",
-            hint="do not make it again, which would spend the budget again; `slogan ledger` "
-            "settles it as soon as the ledger can be written",
-        )
-    return StorageError(
-        f"{target} is whole, but may not outlast a power cut: {cause.strerror or cause}",
-        hint="do not make it again, which would spend the budget again: copy it elsewhere",
-    )
 
 
 def clear_attempts(parent: Path, settled: Settled) -> None:
@@ -206,8 +190,7 @@ def clear_attempts(parent: Path, settled: Settled) -> None:
 def _clear(folder: Path, settled: Settled) -> None:
     """Remove what is left of an attempt, unless a ledger has yet to look at it."""
     attempt = Attempt.of_folder(folder)
-    ledger = attempt.ledger()
-    if ledger is None or settled(ledger):
+    if (ledger := attempt.ledger()) is None or settled(ledger):
         attempt.clean_up()
 
 
@@ -225,9 +208,8 @@ def check_not_waiting(target: Path) -> None:
 def check_replaceable(target: Path, *, force: bool) -> None:
     """Only a release of slogan is replaced, and only if asked for."""
     if not force:
-        raise ReleaseExistsError(
-            f"{target} already exists", hint="choose another -o, or give --force to replace it"
-        )
+        hint = "choose another -o, or give --force to replace it"
+        raise ReleaseExistsError(f"{target} already exists", hint=hint)
     try:
         inside = None if target.is_symlink() else {path.name for path in target.iterdir()}
     except OSError:

@@ -35,9 +35,8 @@ from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
-from slogan.report.charts import Line, frontier_chart
+from slogan.report.charts import Chart, Line, frontier_chart
 from slogan.report.html import CURATOR_ONLY, MONOTONE, FrontierPage, picture
-from slogan.report.svg import Chart
 from slogan.storage.atomic import write_private
 from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
 from slogan.workflows.synthesize import make_users

@@ -20,7 +20,7 @@ from slogan.manifest import promise
 from slogan.manifest.certificate import Certificate, PlannedCertificate, SyntheticCertificate
 from slogan.manifest.manifest import Manifest
 from slogan.measures import Results
-from slogan.report import charts, curator, public, svg
+from slogan.report import charts, curator, public
 from slogan.report.curator import curator_page
 from slogan.report.public import Page, PublicPage, public_page
 
@@ -339,10 +339,10 @@ def test_both_methods_have_both_pages(release):
 
 
 def test_stages_are_told_in_the_symbols_of_their_theorem():
-    stage = PublicPage(manifest(**SYNTHETIC)).stages[0]
+    stage, *said = PublicPage(manifest(**SYNTHETIC)).stages[0]
 
-    assert stage.parameters == "Δ² = 1, σ² ≈ 100"
-    assert (stage.cost, stage.percent) == ("μ² = 1/100", 100)
+    assert stage.name == "selection"
+    assert said == ["Δ² = 1, σ² ≈ 100", "μ² = 1/100", 100]
 
 
 @pytest.mark.parametrize("cost", ["nothing", "1/0", "-1/100", "", "7/100"])
@@ -350,7 +350,7 @@ def test_the_bar_of_a_strange_cost_stays_in_its_place(cost):
     stage = {**ACCOUNT["stages"][0], "cost": {"mu_squared": cost}}
     told = manifest(**{**SYNTHETIC, "account": {**ACCOUNT, "stages": [stage]}})
 
-    assert PublicPage(told).stages[0].percent in (None, 100)
+    assert PublicPage(told).stages[0][-1] in (None, 100)
     Outline(public_page(told))
 
 
@@ -421,8 +421,8 @@ def test_use_of_the_budget_in_tenths():
 
 
 def test_a_scale_has_round_ticks_from_end_to_end():
-    linear = svg.Scale(low=0, high=103, begin=0, end=100)
-    logarithmic = svg.log_scale([3, 4_000], 0, 100)
+    linear = charts.Scale(0, 103, 0, 100)
+    logarithmic = charts.log_scale([3, 4_000], 0, 100)
 
     assert linear.ticks() == [0, 50, 100]
     assert logarithmic.ticks() == [1, 10, 100, 1_000, 10_000]
