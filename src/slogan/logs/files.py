@@ -71,10 +71,8 @@ def _usable(file: Path) -> Path:
     with reported(file):
         regular = file.is_file()
     if not regular:
-        raise LogNotFoundError(
-            f"{file} is not a regular file",
-            hint="write what a pipe or device gives to a file first; name a folder itself",
-        )
+        hint = "write what a pipe or device gives to a file first; name a folder itself"
+        raise LogNotFoundError(f"{file} is not a regular file", hint=hint)
     whole, fault = str(file.absolute()), None
     if not is_sayable(file):
         fault = f"the name of {file} is not UTF-8"
@@ -113,10 +111,8 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
     compression = suffixes.pop() if suffixes and suffixes[-1] in _DECOMPRESS else ""
     log_format = given or _FORMAT_OF.get(suffixes[-1] if suffixes else "")
     if log_format not in FORMATS:
-        raise LogFormatError(
-            f"the format of {file.name} cannot be told from its name",
-            hint=f"give --format, one of: {', '.join(FORMATS)}",
-        )
+        hint = f"give --format, one of: {', '.join(FORMATS)}"
+        raise LogFormatError(f"the format of {file.name} cannot be told from its name", hint=hint)
     if log_format == "parquet" and compression:
         raise LogFormatError(
             f"{file.name} is Parquet inside {compression}, which is not read",
@@ -149,10 +145,8 @@ def refuse_utf_16(file: Path, compression: str) -> None:
     with reported(file), open_bytes(file, compression) as data:
         mark = data.read(2)
     if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise LogFormatError(
-            f"{file.name} is in UTF-16",
-            hint="convert it to UTF-8, such as with iconv -f UTF-16 -t UTF-8",
-        )
+        hint = "convert it to UTF-8, such as with iconv -f UTF-16 -t UTF-8"
+        raise LogFormatError(f"{file.name} is in UTF-16", hint=hint)
 
 
 @contextmanager
@@ -170,17 +164,13 @@ def reported(file: Path) -> Generator[None]:
 
 def unreadable(file: Path) -> LogFormatError:
     """The file is not what its name says."""
-    return LogFormatError(
-        f"{file.name} is not a readable file of its kind",
-        hint="check that the file is complete and that its name says what it is",
-    )
+    hint = "check that the file is complete and that its name says what it is"
+    return LogFormatError(f"{file.name} is not a readable file of its kind", hint=hint)
 
 
 def split_fields(line: str, log_format: str) -> tuple[str, ...]:
     """The fields of a TSV line (which knows no quotes) or of a CSV line."""
-    if log_format == "tsv":
-        return tuple(line.split("\t"))
-    return tuple(next(csv.reader([line])))
+    return tuple(line.split("\t") if log_format == "tsv" else next(csv.reader([line])))
 
 
 def plain_glob(file: Path) -> str:
@@ -240,7 +230,7 @@ def require_sound(file: Path, compression: str) -> None:
 
 
 def require_modest(file: Path, asked: Mapping[str, str]) -> None:
-    """Refuse a Parquet file of few bytes that stand for very many; `asked` names texts by meaning."""
+    """Refuse a Parquet file of few bytes that stand for very many; `asked`: columns by meaning."""
     allowed = _allowed(file)
     with _parquet(file) as (connection, table):
         _require_flat(file, table, asked)

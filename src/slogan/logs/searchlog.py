@@ -69,10 +69,8 @@ def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: 
             raise _missing(f"the log has no column for the {role}", role, names, show=show)
     chosen = [name for name in roles.values() if name is not None]
     if len(set(chosen)) != len(chosen):
-        raise OptionError(
-            "one column is given two meanings",
-            hint="--user, --query, --url and --count must name different columns",
-        )
+        hint = "--user, --query, --url and --count must name different columns"
+        raise OptionError("one column is given two meanings", hint=hint)
     return Columns(names=names, **roles)
 
 
@@ -85,10 +83,8 @@ def _require_names(names: tuple[str, ...]) -> None:
         )
     for place, name in enumerate(names, start=1):
         if not name:
-            raise MissingColumnError(
-                f"column {place} has no name",
-                hint=f"name it in the header, or leave it out; {_NO_HEADER}",
-            )
+            hint = f"name it in the header, or leave it out; {_NO_HEADER}"
+            raise MissingColumnError(f"column {place} has no name", hint=hint)
         if "\0" in name:
             raise MissingColumnError(
                 f"the name of column {place} holds a zero byte", hint="write the log as UTF-8 text"
@@ -200,10 +196,8 @@ def read(
     files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
-        raise OptionError(
-            f"{kind} files are not read as {encoding}",
-            hint="--encoding latin-1 is for TSV and CSV files; the others are UTF-8",
-        )
+        hint = "--encoding latin-1 is for TSV and CSV files; the others are UTF-8"
+        raise OptionError(f"{kind} files are not read as {encoding}", hint=hint)
     if columns is not None and kind not in ("tsv", "csv"):
         raise OptionError(
             f"--columns is for text files without a header, not for {kind}",
@@ -214,10 +208,15 @@ def read(
         require_sound(file, compression)
     for file in here if kind != "parquet" else ():
         refuse_utf_16(file, compression)
-    if (names := columns) is None and addresses:
-        names = _looked_up(addresses, kind, encoding, peek)
-    elif names is None:
-        names = _names(files, kind, compression, encoding)
+    if columns is None and addresses:
+        if peek is None:
+            raise OptionError(
+                f"only Spark reads {addresses[0].partition(':')[0]}:// addresses",
+                hint="give --engine spark; in Python, a Spark DataFrame",
+            )
+        names = peek(addresses, kind, encoding)
+    else:
+        names = _names(files, kind, compression, encoding) if columns is None else columns
     found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
     for file in here if kind == "parquet" else ():
         require_modest(file, found.roles)
@@ -244,10 +243,8 @@ def _paths(source: object) -> list[str | Path] | None:
 def _addresses(paths: Sequence[str | Path]) -> tuple[str, ...]:
     found = tuple(str(path) for path in paths if re.match(r"[a-z][a-z0-9+.-]*://", str(path)))
     if found and len(found) < len(paths):
-        raise OptionError(
-            "some parts of the log are files and some are at addresses",
-            hint="write files as addresses too: file:///data/clicks.tsv",
-        )
+        hint = "write files as addresses too: file:///data/clicks.tsv"
+        raise OptionError("some parts of the log are files and some are at addresses", hint=hint)
     return found
 
 
@@ -255,17 +252,6 @@ def _local(addresses: tuple[str, ...]) -> tuple[Path, ...]:
     """The files of this machine among them, as far as their names are patterns of ours too."""
     names = (a.removeprefix("file://") for a in addresses if a.startswith("file://"))
     return expand([found for name in names for found in glob.glob(name)])
-
-
-def _looked_up(
-    addresses: tuple[str, ...], kind: str, encoding: str, peek: Peek | None
-) -> tuple[str, ...]:
-    if peek is None:
-        raise OptionError(
-            f"only Spark reads {addresses[0].partition(':')[0]}:// addresses",
-            hint="give --engine spark; in Python, a Spark DataFrame",
-        )
-    return peek(addresses, kind, encoding)
 
 
 def _table_columns(table: object) -> tuple[str, ...]:
@@ -276,10 +262,8 @@ def _table_columns(table: object) -> tuple[str, ...]:
     for attribute in ("column_names", "columns"):
         if (names := getattr(table, attribute, None)) is not None:
             return tuple(str(n) for n in names)
-    raise LogFormatError(
-        f"a {type(table).__name__} is not a log",
-        hint="give a path, or a Polars, pandas, Arrow or DuckDB table",
-    )
+    hint = "give a path, or a Polars, pandas, Arrow or DuckDB table"
+    raise LogFormatError(f"a {type(table).__name__} is not a log", hint=hint)
 
 
 def _names(files: tuple[Path, ...], kind: str, compression: str, encoding: str) -> tuple[str, ...]:
@@ -290,10 +274,8 @@ def _names(files: tuple[Path, ...], kind: str, compression: str, encoding: str) 
     for file, other in headers.items():
         same = set(other) == set(names) if kind == "jsonl" else other == names
         if not same:
-            raise LogFormatError(
-                f"{file.name} has other columns than {files[0].name}",
-                hint="give files with the same header",
-            )
+            hint = "give files with the same header"
+            raise LogFormatError(f"{file.name} has other columns than {files[0].name}", hint=hint)
     return names
 
 

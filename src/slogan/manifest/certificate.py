@@ -1,7 +1,6 @@
 """Summaries and certificates: what was computed from the raw log, for the curator alone.
 
-There is one model of each for each kind of release. A release fills it, and the curator's report
-is made from it.
+Each kind of release has a model of each, which it fills and the curator's report is made from.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from slogan.errors import LogFormatError
 from slogan.logs.searchlog import Columns
-from slogan.manifest.manifest import Manifest
+from slogan.manifest.manifest import Manifest, Record
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 
@@ -51,10 +50,6 @@ def _cell(value: object) -> str:
     return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:,.6g}</td>"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """What the charts of clicks and supports are drawn from, whatever the log's size."""
@@ -75,14 +70,14 @@ class LogSizes:
     pairs: Count
 
 
-class Input(_Record):
+class Input(Record):
     """A file or address of the log."""
 
     file: str
     sha256: str
 
 
-class Summary(_Record):
+class Summary(Record):
     """What a curator wants to know of a release. It depends on the log: not for publication."""
 
     epsilon: float
@@ -204,7 +199,5 @@ def read_certificate(file: Path, manifest: Manifest) -> Certificate:
     try:
         return certificate_type(manifest.kind).model_validate_json(modest(file))
     except (OSError, ValidationError):
-        raise LogFormatError(
-            f"{file} is not the certificate of a release",
-            hint="restore the curator's folder, or give the released log itself",
-        ) from None
+        hint = "restore the curator's folder, or give the released log itself"
+        raise LogFormatError(f"{file} is not the certificate of a release", hint=hint) from None

@@ -22,11 +22,13 @@ _ROLES = ("user", "query", "url", "count")
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Record(BaseModel):
+    """A part of a file of ours; what is wrong with it is told without quoting it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class Budget(_Record):
+class Budget(Record):
     """ε or e^ε, and δ, as they were typed."""
 
     epsilon: str | None
@@ -34,7 +36,7 @@ class Budget(_Record):
     delta: str
 
 
-class PublishedLog(_Record):
+class PublishedLog(Record):
     """The released file and what its columns mean; the same as the input's."""
 
     file: str
@@ -49,7 +51,7 @@ class PublishedLog(_Record):
     count: str | None
 
 
-class SpentStage(_Record):
+class SpentStage(Record):
     """One look at the log: its parameters and cost as exact fractions."""
 
     name: str
@@ -59,7 +61,7 @@ class SpentStage(_Record):
     cost: dict[str, str]
 
 
-class Spent(_Record):
+class Spent(Record):
     """What the stages of a release cost, each and together."""
 
     stages: tuple[SpentStage, ...]
@@ -68,7 +70,7 @@ class Spent(_Record):
     epsilon_at_delta: float
 
 
-class Outputs(_Record):
+class Outputs(Record):
     """What the mechanism gave beside a synthetic log: private as the log itself."""
 
     coverage: float
@@ -77,7 +79,7 @@ class Outputs(_Record):
     users: int
 
 
-class PrivateRowsOutputs(_Record):
+class PrivateRowsOutputs(Record):
     """What the mechanism gave beside a log of rarely drawn real rows: private as the log itself."""
 
     pairs_selected: int
@@ -96,7 +98,7 @@ class Claims:
     outputs: Outputs | PrivateRowsOutputs | None = None
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """public/manifest.json."""
 
     manifest_version: Literal[1] = MANIFEST_VERSION

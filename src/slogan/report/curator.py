@@ -152,19 +152,17 @@ class CuratorPage(Page):
     def flow(self) -> list[Fact]:
         """Clicks, pairs and users, in and out."""
         c = self.certificate
-        besides = ["", "", ""]
+        clicks = pairs = users = ""
         if isinstance(c, PlannedCertificate):
             shared = (c.shared.clicks, c.shared.pairs, c.shared.users)
-            besides = [f" and {n:,} on shared pairs" for n in shared]
+            clicks, pairs, users = (f" and {n:,} on shared pairs" for n in shared)
         elif isinstance(c, PrivateRowsCertificate):
-            besides[0] = f"; on average at most {c.size_bound:,.1f}"
-            besides[1] = f" and {c.pairs_selected:,} that could be drawn"
-        released = ((c.clicks_out, c.clicks_in), (c.pairs_out, c.pairs), (c.users_out, c.users))
+            clicks = f"; on average at most {c.size_bound:,.1f}"
+            pairs = f" and {c.pairs_selected:,} that could be drawn"
         return [
-            Fact(name, f"{out:,}", f"released, of {whole:,} in the log{more}")
-            for name, (out, whole), more in zip(
-                ("Clicks", "Pairs", "Users"), released, besides, strict=True
-            )
+            Fact("Clicks", f"{c.clicks_out:,}", f"released, of {c.clicks_in:,} in the log{clicks}"),
+            Fact("Pairs", f"{c.pairs_out:,}", f"released, of {c.pairs:,} in the log{pairs}"),
+            Fact("Users", f"{c.users_out:,}", f"released, of {c.users:,} in the log{users}"),
         ]
 
     @property
@@ -172,7 +170,8 @@ class CuratorPage(Page):
         """Where the clicks went: the reason, how many, and of how many."""
         c = self.certificate
         whole = max(1, sum(c.clicks_by_fate.values()))
-        reasons = _REASONS_WITH_NOISE if _is_noisy(c) else _REASONS
+        noisy = isinstance(c, PlannedCertificate) and c.counts == "laplace"
+        reasons = _REASONS_WITH_NOISE if noisy else _REASONS
         return [(reasons[fate], n, whole) for fate, n in c.clicks_by_fate.items()]
 
     @property
@@ -189,10 +188,9 @@ class CuratorPage(Page):
     def left_out(self) -> list[str]:
         """Rows that were not counted at all."""
         c = self.certificate
-        lines = [f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items()]
-        if c.rows_without_click:
-            lines.insert(0, f"{c.rows_without_click:,} rows without a click")
-        return lines
+        empty = [f"{c.rows_without_click:,} rows without a click"] if c.rows_without_click else []
+        bad = (f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items())
+        return [*empty, *bad]
 
     @property
     def utility(self) -> list[Fact]:
@@ -217,7 +215,7 @@ class CuratorPage(Page):
             ]
         if not isinstance(c, PlannedCertificate):
             return []
-        noisy, objective = _is_noisy(c), c.objective.replace("_", " ").capitalize()
+        noisy, objective = c.counts == "laplace", c.objective.replace("_", " ").capitalize()
         among = "no output without the removed users" if noisy else "no output under this budget"
         rest = "noise and rounding cost" if noisy else "is left to find"
         solved = f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}"
@@ -247,10 +245,6 @@ class CuratorPage(Page):
         if isinstance(self.certificate, SyntheticCertificate):
             return "|D| counts all clicks of the log."
         return "As in the paper, |D| counts clicks on pairs that two users or more clicked."
-
-
-def _is_noisy(certificate: Certificate) -> bool:
-    return isinstance(certificate, PlannedCertificate) and certificate.counts == "laplace"
 
 
 def _gap(c: PlannedCertificate) -> str:

@@ -78,11 +78,10 @@ class Attempt:
         """What became of it, as far as the disk shows. Only when nobody works on it any more."""
         if os.path.lexists(self.partial):
             return "abandoned"
-        try:
-            found = sha256_of(self.target / MANIFEST)
-        except OSError:
-            return "in doubt"
-        return "published" if found == manifest_sha256 else "in doubt"
+        with suppress(OSError):
+            if sha256_of(self.target / MANIFEST) == manifest_sha256:
+                return "published"
+        return "in doubt"
 
     def flush(self) -> None:
         """Have everything that was filled on disk, and the names that lead to it."""

@@ -70,7 +70,5 @@ def reason(cause: duckdb.Error) -> str | None:
 
 def no_room() -> SloganError:
     """Neither memory nor the disk was large enough."""
-    return StorageError(
-        "the database ran out of memory and of room to spill",
-        hint="raise --memory-limit, or point TMPDIR to a larger disk",
-    )
+    hint = "raise --memory-limit, or point TMPDIR to a larger disk"
+    return StorageError("the database ran out of memory and of room to spill", hint=hint)

@@ -198,23 +198,16 @@ def _hold(folder: Path) -> Held | None:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
-    locked = _lock(handle)
+    locked, others = True, False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as cause:
+        locked, others = False, isinstance(cause, BlockingIOError)
     with suppress(FileNotFoundError):
-        if locked is not None and os.path.samestat(os.fstat(handle), folder.lstat()):
+        if not others and os.path.samestat(os.fstat(handle), folder.lstat()):
             return Held(folder, handle, locked)
     os.close(handle)
     return None
-
-
-def _lock(handle: int) -> bool | None:
-    """Whether the lock is ours now; None if it is another's."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return None
-    except OSError:
-        return False
-    return True
 
 
 def place(target: Path) -> Path:

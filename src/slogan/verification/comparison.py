@@ -76,10 +76,8 @@ def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBP
             yield sql, folder
         except duckdb.Error:
             # DuckDB may quote texts of the log in its message, so that message goes no further.
-            raise SloganError(
-                "comparing the logs failed in the database",
-                hint="raise --memory-limit, or point TMPDIR to a larger disk",
-            ) from None
+            hint = "raise --memory-limit, or point TMPDIR to a larger disk"
+            raise SloganError("comparing the logs failed in the database", hint=hint) from None
         finally:
             sql.close()
 

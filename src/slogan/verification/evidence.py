@@ -29,7 +29,7 @@ class NotPossibleError(Exception):
     """A check has nothing to look at; says why."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Evidence:
     """What the checks look at; in place of a log that could not be counted, the reason."""
 
@@ -126,10 +126,8 @@ def count_input(
     added_up = settings.hand_over(log, private)
     counted = count(sql, log, private, into="clicked", ignored=NO_CLICK, added_up=added_up)
     if counted.bad_rows and not log.skip_bad_rows:
-        raise BadRowError(
-            f"{counted.bad_rows} rows of the log cannot be read",
-            hint="read it as sanitize did: with --encoding, or --on-bad-row skip",
-        )
+        hint = "read it as sanitize did: with --encoding, or --on-bad-row skip"
+        raise BadRowError(f"{counted.bad_rows} rows of the log cannot be read", hint=hint)
     return counted
 
 

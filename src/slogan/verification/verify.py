@@ -82,14 +82,9 @@ def _verdict(
     if manifest is not None:
         settings = engines.resolve(engine, log)
         with private_database(settings.memory_limit) as (sql, private):
-            evidence = Evidence(
-                folder=folder,
-                manifest=manifest,
-                asked=asked,
-                sql=sql,
-                clicked=count_input(sql, log, manifest, private, settings),
-                shown=count_released(sql, folder, manifest, private),
-            )
+            clicked = count_input(sql, log, manifest, private, settings)
+            shown = count_released(sql, folder, manifest, private)
+            evidence = Evidence(folder, manifest, asked, sql, clicked, shown)
             wanted = {**EVERY_RELEASE, **_CHECKS[manifest.kind]}
             checks += [run(name, check, evidence) for name, check in wanted.items()]
     return Verdict(checks=tuple(checks))
