@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from slogan.measures.triplets import DiffRatios
-
 WIDTH, HEIGHT = 480, 300
 RIGHT, TOP = 24, 26
 _ACROSS, _UPRIGHT = (58, WIDTH - RIGHT), (HEIGHT - 46, TOP + 8)
@@ -200,7 +198,7 @@ def bar_chart(
             parts.append(element("rect", x=begin, y=y(value), **size, class_=f"bar {kind}"))
     if bars.others:
         parts.append(key(("bar after", bars.value_name), ("bar yardstick", bars.other_name)))
-    rows = zip(*(map(_decimal, values) for values, _ in series), strict=True)
+    rows = zip(*(map(decimal, values) for values, _ in series), strict=True)
     return draw(
         name,
         title,
@@ -211,28 +209,9 @@ def bar_chart(
     )
 
 
-def _decimal(value: float) -> str:
+def decimal(value: float) -> str:
+    """A number to a tenth, which is left out where it is zero."""
     return f"{value:,.1f}".removesuffix(".0")
-
-
-def diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
-    """How many triplets moved by how much, of those that are shown."""
-    average = f", on average over {ratios.samples} outputs" if ratios.samples > 1 else ""
-    return bar_chart(
-        Bars(
-            names=[*(f"<{10 * n}" for n in range(1, 11)), "more"],
-            values=[*ratios.below, ratios.above],
-            others=[] if beside is None else [*beside.below, beside.above],
-            value_name="this release",
-            other_name="random sample",
-        ),
-        name="diff-ratio",
-        title="How far the shown triplets moved (DiffRatio)",
-        summary=f"{_decimal(ratios.not_shown)} of {ratios.triplets:,} triplets of frequent pairs "
-        f"are not shown{average}; {_decimal(sum(ratios.below[:4]))} moved by less than 40%.",
-        x_title="difference in percent",
-        y_title="triplets",
-    )
 
 
 def budget_chart(users: Sequence[int]) -> Chart:

@@ -17,11 +17,13 @@ from slogan.manifest.certificate import (
 )
 from slogan.manifest.manifest import Manifest
 from slogan.measures import SideBySide
-from slogan.measures.triplets import TRIPLETS
+from slogan.measures.triplets import TRIPLETS, DiffRatios
 from slogan.report.charts import (
+    Bars,
     Chart,
+    bar_chart,
     budget_chart,
-    diff_ratio_chart,
+    decimal,
     frequency_chart,
     support_chart,
 )
@@ -236,7 +238,7 @@ class CuratorPage(Page):
         if isinstance(c, PlannedCertificate):
             charts.append(budget_chart(c.budget_use))
         if self.evaluation and (ratios := self.evaluation.release[TRIPLETS]):
-            charts.append(diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
+            charts.append(_diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
         return charts
 
     @property
@@ -254,6 +256,26 @@ def _gap(c: PlannedCertificate) -> str:
             f"the best for this objective without the removed users is {c.gap:.1%}."
         )
     return f"The proven gap to the best for this objective is {c.gap:.1%}."
+
+
+def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
+    """How many triplets moved by how much, of those that are shown."""
+    average = f", on average over {ratios.samples} outputs" if ratios.samples > 1 else ""
+    return bar_chart(
+        Bars(
+            names=[*(f"<{10 * n}" for n in range(1, 11)), "more"],
+            values=[*ratios.below, ratios.above],
+            others=[] if beside is None else [*beside.below, beside.above],
+            value_name="this release",
+            other_name="random sample",
+        ),
+        name="diff-ratio",
+        title="How far the shown triplets moved (DiffRatio)",
+        summary=f"{decimal(ratios.not_shown)} of {ratios.triplets:,} triplets of frequent pairs "
+        f"are not shown{average}; {decimal(sum(ratios.below[:4]))} moved by less than 40%.",
+        x_title="difference in percent",
+        y_title="triplets",
+    )
 
 
 def curator_page(
