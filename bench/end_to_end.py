@@ -16,9 +16,8 @@ from bench.shapes import Log
 from bench.store import Record
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget, exact
-from slogan.dp.accounting import Account
+from slogan.dp.accounting import Account, Approximate, Gaussian
 from slogan.dp.grouping import INDEPENDENT
-from slogan.dp.mechanisms import Approximate, Gaussian
 from slogan.dp.selection import SelectionBudget
 from slogan.dp.statistics import Spending, measure, spread
 from slogan.histogram import Output, PairHistogram

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import GRID, capped, quantile, root_up, steps_up

@@ -9,8 +9,8 @@ import numpy as np
 
 from bench.selectors import BudgetWithEpsilon
 from slogan.dp import intervals as enclosures
+from slogan.dp.accounting import Approximate
 from slogan.dp.intervals import UP, enclose
-from slogan.dp.mechanisms import Approximate
 from slogan.dp.noise import discrete_laplace
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import capped

@@ -12,8 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import BITS, MOST, Contributions, capped, root_up, threshold

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import CLOSED, GRID, MOST, capped, spread, threshold

@@ -99,8 +99,7 @@ class PrivacyBudget:
     @property
     def per_user(self) -> float:
         """What each user may be charged: b = min(ε, log 1/(1−δ)), for display and solvers."""
-        excess = self.allowance - 1
-        return math.log1p(float(excess))
+        return math.log1p(float(self.allowance - 1))
 
     @property
     def epsilon_value(self) -> float:
@@ -116,8 +115,5 @@ class PrivacyBudget:
 
     def parameters(self) -> dict[str, str | None]:
         """The budget as it was written, for the manifest."""
-        return {
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
-            "exp_epsilon": None if self.exp_epsilon is None else str(self.exp_epsilon),
-            "delta": str(self.delta),
-        }
+        numbers = {name: getattr(self, name) for name in ("epsilon", "exp_epsilon", "delta")}
+        return {name: None if n is None else str(n) for name, n in numbers.items()}

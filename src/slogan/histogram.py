@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -102,33 +102,26 @@ class PairHistogram:
 
     def without_unique_pairs(self) -> PairHistogram:
         """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
-        return self._of_pairs(self.holders >= 2)
+        return self.without_users(np.zeros(0, dtype=np.int64)).hist
 
     def only(self, pairs: Ints) -> PairHistogram:
         """The clicks on these pairs, given sorted and numbered anew; user numbers stay."""
-        kept = np.zeros(self.pairs, dtype=np.bool_)
-        kept[pairs] = True
-        rows = np.flatnonzero(kept[self.pair])
-        return PairHistogram(
+        wanted = np.zeros(self.pairs, dtype=np.bool_)
+        wanted[pairs] = True
+        rows = np.flatnonzero(wanted[self.pair])
+        return replace(
+            self,
             user=self.user[rows],
             pair=np.searchsorted(pairs, self.pair[rows]),
             count=self.count[rows],
-            users=self.users,
             pairs=len(pairs),
             query=self.query[pairs],
         )
 
     def without_user(self, user: int) -> PairHistogram:
         """The neighbouring log D − A_k: user numbers stay, the user's rows go."""
-        kept = self.user != user
-        return PairHistogram(
-            user=self.user[kept],
-            pair=self.pair[kept],
-            count=self.count[kept],
-            users=self.users,
-            pairs=self.pairs,
-            query=self.query,
-        )
+        rows = self.user != user
+        return replace(self, user=self.user[rows], pair=self.pair[rows], count=self.count[rows])
 
     def without_users(self, gone: Ints) -> Remainder:
         """What is left without these users: shared pairs only, and only users who hold one."""
@@ -146,25 +139,7 @@ class PairHistogram:
             pairs=int(shared.sum()),
             query=self.query[shared],
         )
-        return Remainder(
-            hist=hist,
-            users=np.flatnonzero(seen).astype(np.int64),
-            pairs=np.flatnonzero(shared).astype(np.int64),
-        )
-
-    def _of_pairs(self, kept: np.ndarray) -> PairHistogram:
-        rows = kept[self.pair]
-        seen = np.bincount(self.user[rows], minlength=self.users) > 0
-        if kept.all() and seen.all():
-            return self
-        return PairHistogram(
-            user=(np.cumsum(seen) - 1)[self.user[rows]],
-            pair=(np.cumsum(kept) - 1)[self.pair[rows]],
-            count=self.count[rows],
-            users=int(seen.sum()),
-            pairs=int(kept.sum()),
-            query=self.query[kept],
-        )
+        return Remainder(hist=hist, users=np.flatnonzero(seen), pairs=np.flatnonzero(shared))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -27,11 +27,7 @@ class ReleaseKind(StrEnum):
 
     @classmethod
     def of(cls, method: str, counts: str) -> ReleaseKind:
-        """The kind that a manifest names in two words.
-
-        Raises:
-            ValueError: If no release is made like that.
-        """
+        """The kind that a manifest names in two words; a ValueError if there is none."""
         return cls(f"{method}, {counts} counts")
 
     @property

@@ -14,14 +14,7 @@ class Progress(Protocol):
     """Called when a step begins, and now and then while it lasts. Never sees a text of the log."""
 
     def __call__(self, step: str, note: str = "", share: float | None = None) -> None:
-        """Show how far a run is.
-
-        Args:
-            step: The name of the step.
-            note: How far the step is, in numbers.
-            share: The share of the whole run that is done, if that is known.
-        """
-        ...
+        """Show the step, how far it is in numbers, and the share of the run done, if known."""
 
 
 def silent(step: str, note: str = "", share: float | None = None) -> None:
@@ -30,20 +23,12 @@ def silent(step: str, note: str = "", share: float | None = None) -> None:
 
 @contextmanager
 def shown(progress: Progress | bool | None) -> Generator[Progress]:
-    """The progress to call: the caller's own, or a bar in a notebook, or silence in a script.
-
-    Args:
-        progress: A callback; True for a bar wherever it is; None for a bar in a notebook only.
-    """
-    if progress is None:
-        progress = "ipykernel" in sys.modules
-    if not isinstance(progress, bool):
-        yield progress
-    elif progress:
+    """The progress to call: the caller's own, a bar if True, if None a bar in a notebook only."""
+    if progress is True or (progress is None and "ipykernel" in sys.modules):
         with bar() as callback:
             yield callback
     else:
-        yield silent
+        yield progress or silent
 
 
 @contextmanager

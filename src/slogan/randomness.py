@@ -20,7 +20,6 @@ class Randomness(Protocol):
     @property
     def seed(self) -> int | None:
         """The seed of a test run; None for a real one."""
-        ...
 
     def words(self, n: int) -> Words:
         """The next n words."""

@@ -23,13 +23,9 @@ def module_names(package: str, *, packages_only: bool = False) -> tuple[str, ...
     else:
         spec = find_spec(package)
         folders = spec.submodule_search_locations if spec else None
-    return tuple(
-        sorted(
-            module.name
-            for module in pkgutil.iter_modules(folders or ())
-            if not module.name.startswith("_") and (module.ispkg or not packages_only)
-        )
-    )
+    modules = pkgutil.iter_modules(folders or ())
+    names = (module.name for module in modules if module.ispkg or not packages_only)
+    return tuple(sorted(name for name in names if not name.startswith("_")))
 
 
 def load_module(package: str, name: str, *, packages_only: bool = False) -> ModuleType:
@@ -38,7 +34,6 @@ def load_module(package: str, name: str, *, packages_only: bool = False) -> Modu
     if name not in names:
         kind = package.rsplit(".", 1)[-1]
         raise OptionError(
-            f"there is no {name[:40]!r} among the {kind}",
-            hint=f"choose one of: {', '.join(names)}",
+            f"there is no {name[:40]!r} among the {kind}", hint=f"choose one of: {', '.join(names)}"
         )
     return import_module(f"{package}.{name}")

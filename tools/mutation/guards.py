@@ -48,7 +48,6 @@ _GUARDS = {
     "budget.py": ["tests/unit/test_budget.py"],
     "randomness.py": ["tests/unit/test_randomness.py"],
     "dp/accounting.py": ["tests/unit/dp/test_accounting_searches.py", *_ACCOUNT, *_ROUNDING],
-    "dp/mechanisms.py": [*_ACCOUNT, *_ROUNDING],
     "dp/private_rows.py": ["tests/unit/dp/test_private_rows.py", *_ROUNDING, *_STAGES],
     "dp/noise.py": [
         *_NOISE,

@@ -16,7 +16,7 @@ from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping, Kinds, Urls
-from slogan.dp.private_rows import Division, divide
+from slogan.dp.private_rows import divide
 from slogan.dp.statistics import Spending, spread, weight_needed
 from slogan.engines import EngineChoice, EngineSettings
 from slogan.engines.engine import Counted
@@ -193,7 +193,7 @@ class _Attacker:
                 *private.on_released(garden, users, self.claim),
             ]
 
-    def _planted(self, hist: PairHistogram, spent: Division | Spending) -> private.Planted:
+    def _planted(self, hist: PairHistogram, spent: Spending) -> private.Planted:
         return private.planted(hist, trials=self.trials, weight=weight_needed(spent.selection))
 
     def _on_stages(
@@ -201,7 +201,7 @@ class _Attacker:
         garden: private.Planted,
         pairs: Ints,
         account: Account,
-        spent: Division | Spending,
+        spent: Spending,
         grouping: Grouping | None,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""

@@ -22,10 +22,10 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.auditor import Attack, Claim, joined
 from slogan.budget import exact
-from slogan.dp.accounting import Account
+from slogan.dp.accounting import Account, Gaussian
 from slogan.dp.grouping import Grouping
-from slogan.dp.mechanisms import Gaussian
-from slogan.dp.private_rows import FULL, Division, capped_sample
+from slogan.dp.private_rows import FULL, capped_sample
+from slogan.dp.statistics import Spending
 from slogan.dp.sums import (
     clipped_counts,
     coverage_sums,
@@ -198,7 +198,7 @@ def on_drawn_rows(planted: Planted, chosen: Ints, shown: Ints, claim: Claim) -> 
     return [Attack.by_hits("drawn rows", whose, hits, len(held), claim)] if len(held) else []
 
 
-def on_capped_sampling(division: Division, claim: Claim, trials: int, rng: Randomness) -> Attack:
+def on_capped_sampling(division: Spending, claim: Claim, trials: int, rng: Randomness) -> Attack:
     """Whether rows of users whose clicks take up far more than the cap are drawn too often."""
     hist = PairHistogram(
         user=np.arange(trials),

@@ -1,4 +1,4 @@
-"""What the stages of a release cost together, what a budget leaves, and how much noise it takes.
+"""What stages of a release cost, alone and together, what a budget leaves, and how much noise.
 
 Costs add up in exact rationals; ε, δ and noise are rounded up, what may be spent is rounded down.
 μ-GDP means: as hard to tell apart as N(0, 1) and N(μ, 1). Proofs: docs/proofs/accounting.md.
@@ -7,17 +7,18 @@ Costs add up in exact rationals; ε, δ and noise are rounded up, what may be sp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 from scipy.special import ndtri
 
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import intervals as enclosures
 from slogan.dp.intervals import DOWN, UP, Enclosure, add, divide, enclose, shortened, subtract
-from slogan.dp.mechanisms import Cost, Stage
 from slogan.errors import BudgetError
 
 GRID = Fraction(1, 1 << 20)
@@ -26,13 +27,146 @@ GRID = Fraction(1, 1 << 20)
 SET_ASIDE = Fraction(1, 2)
 """The share of δ for probabilities that stages set aside; the rest is for the curve."""
 
-NOTHING = Cost()
-
 TINIEST = Fraction(1, 10**300)
 """No δ below this one is told apart from it."""
 
 _FAR = 40  # 1 − Φ(40) < 10^-340 < TINIEST
 _BITS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """μ² of Gaussian stages, ε of others, and δ that stages set aside.
+
+    Costs add up, in exact arithmetic and in any order.
+    """
+
+    mu_squared: Fraction = Fraction(0)
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        for name, part in self.parts().items():
+            if part < 0:
+                raise BudgetError(
+                    f"a stage cannot cost a negative {name}, got {float(part):g}",
+                    hint="no stage gives privacy back",
+                )
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            mu_squared=self.mu_squared + other.mu_squared,
+            epsilon=self.epsilon + other.epsilon,
+            delta=self.delta + other.delta,
+        )
+
+    def parts(self) -> dict[str, Fraction]:
+        """The three parts by name."""
+        return {"mu_squared": self.mu_squared, "epsilon": self.epsilon, "delta": self.delta}
+
+    def words(self) -> dict[str, str]:
+        """The parts that are not 0, as exact fractions."""
+        return {name: str(part) for name, part in self.parts().items() if part}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage(ABC):
+    """One look at the log: a mechanism, its parameters, and the theorem that states its cost."""
+
+    name: str
+
+    mechanism: ClassVar[str]
+    """The kind of the stage, as the manifest names it."""
+    theorem: ClassVar[str]
+    """Where the cost is proven."""
+
+    def __post_init__(self) -> None:
+        _ = self.cost  # a stage that exists has a cost
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What the stage adds to the account."""
+
+    def parameters(self) -> dict[str, str]:
+        """The numbers of the stage, as exact fractions."""
+        names = [part.name for part in fields(self) if part.name != "name"]
+        return {name: str(exact(getattr(self, name))) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(Stage):
+    """Sums over users, plus normal noise; or anything computed from that, such as its floor.
+
+    Args:
+        norm_squared: the square of the largest L2 norm that one user adds to the sums.
+        variance: of the noise of each coordinate, in the unit of the sums.
+        slack: the largest probability that the stage departs from this description.
+    """
+
+    norm_squared: Number
+    variance: Number
+    slack: Number = 0
+
+    mechanism = "gaussian"
+    theorem = "Gaussian composition (Theorem S)"
+
+    @property
+    def cost(self) -> Cost:
+        if (variance := exact(self.variance)) <= 0:
+            raise BudgetError(
+                f"stage {self.name!r} needs noise, got variance {self.variance}",
+                hint="without noise nothing is private",
+            )
+        return Cost(mu_squared=exact(self.norm_squared) / variance, delta=_slack(self.slack))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approximate(Stage):
+    """Any mechanism that is (ε, δ)-DP by itself; with δ = 0, pure."""
+
+    epsilon: Number
+    delta: Number = 0
+
+    theorem = "basic composition"
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(epsilon=exact(self.epsilon), delta=_slack(self.delta))
+
+    @property
+    def mechanism(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "approximate" if exact(self.delta) else "pure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CappedSampling(Stage):
+    """Poisson draws of real rows with at most `cap` expected draws per user (Theorem R)."""
+
+    cap: Number
+
+    mechanism = "capped_sampling"
+    theorem = "Theorem R"
+
+    @property
+    def cost(self) -> Cost:
+        cap = exact(self.cap)
+        rest = enclosures.exp(enclose(-cap)).low
+        # 1 − e^−B ≤ B and ≤ 1: of three upper bounds the smallest.
+        shown = min(cap, Fraction(1), shortened(UP.subtract(1, rest), UP))
+        return Cost(epsilon=cap, delta=shown)
+
+
+def _slack(probability: Number) -> Fraction:
+    if not 0 <= (slack := exact(probability)) < 1:
+        raise BudgetError(
+            f"a probability set aside must lie between 0 and 1, got {probability}",
+            hint="it is a part of the budget's delta",
+        )
+    return slack
+
+
+NOTHING = Cost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +180,8 @@ class Account:
 
     @property
     def cost(self) -> Cost:
-        """The sum of the stages' costs."""
-        return composed(stage.cost for stage in self.stages)
+        """What the stages cost, each allowed to look at the outputs of the others."""
+        return sum((stage.cost for stage in self.stages), NOTHING)
 
     def delta(self, epsilon: Number) -> Fraction:
         """δ such that the stages together are (ε, δ)-DP, rounded up; at most 1."""
@@ -85,11 +219,6 @@ class Account:
             "delta_at_epsilon": rounded_up(self.delta(epsilon)),
             "epsilon_at_delta": rounded_up(self.epsilon(delta)),
         }
-
-
-def composed(costs: Iterable[Cost]) -> Cost:
-    """What several stages or releases cost, each allowed to look at the outputs of the others."""
-    return sum(costs, NOTHING)
 
 
 def delta_at(epsilon: Fraction, cost: Cost) -> Fraction:
@@ -179,8 +308,10 @@ def gaussian_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     With x = ε/μ − μ/2 and y = x + μ this is (1 − Φ(x)) − φ(x) · (1 − Φ(y))/φ(y), which needs
     no e^ε.
     """
-    if epsilon < 0:
-        return _reflected(epsilon, gaussian_delta(-epsilon, mu_squared))
+    if epsilon < 0:  # δ(ε) = 1 − e^ε + e^ε δ(−ε), where δ(−ε) holds in both directions
+        power, other = enclosures.exp(enclose(epsilon)), gaussian_delta(-epsilon, mu_squared)
+        rest = UP.multiply(power.high, enclose(other).high)
+        return _probability(UP.add(UP.subtract(1, power.low), rest))
     if mu_squared == 0:
         return Fraction(0)
     mu = enclosures.sqrt(enclose(mu_squared))
@@ -223,14 +354,6 @@ def normal_quantile(probability: Fraction) -> Fraction:
     while enclosures.tail(enclose(z).low).high > enclose(probability).low:
         z, grid = z + grid, 2 * grid
     return z
-
-
-def _reflected(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """δ(ε) = 1 − e^ε + e^ε δ(−ε) for a negative ε, where δ(−ε) holds in both directions."""
-    power = enclosures.exp(enclose(epsilon))
-    return _probability(
-        UP.add(UP.subtract(1, power.low), UP.multiply(power.high, enclose(delta).high))
-    )
 
 
 def _least(fits: Callable[[Fraction], bool]) -> Fraction:

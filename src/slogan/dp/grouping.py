@@ -177,18 +177,12 @@ class Kinds:
 
     def grouping(self, urls: Urls) -> Callable[[Ints, Floats], Grouping] | None:
         """How released pairs are grouped, once there are any."""
-        if not self.looks:
-            return None
-
-        def group(pairs: Ints, counts: Floats) -> Grouping:
-            if self.name == "spectral":
-                return by_pair(counts)
-            texts = urls(pairs)
-            if self.name == "domains":
-                return by_domain(texts, counts)
-            return by_taxonomy(texts, counts, self.taxonomy)
-
-        return group
+        ways: dict[str, Callable[[Ints, Floats], Grouping]] = {
+            "spectral": lambda _, counts: by_pair(counts),
+            "domains": lambda pairs, counts: by_domain(urls(pairs), counts),
+            "taxonomy": lambda pairs, counts: by_taxonomy(urls(pairs), counts, self.taxonomy),
+        }
+        return ways.get(self.name)
 
     def parameters(self) -> dict[str, str | int | float | None]:
         """For the manifest."""

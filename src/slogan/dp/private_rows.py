@@ -7,7 +7,6 @@ statistics, everything after that from one user's own clicks. Proof: docs/proofs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,25 +14,18 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import intervals as enclosures
-from slogan.dp.accounting import Account, gaussian_room, spendable, split
+from slogan.dp.accounting import Account, spendable
 from slogan.dp.intervals import DOWN, enclose, shortened
-from slogan.dp.mechanisms import CappedSampling, Cost
 from slogan.dp.noise import poisson
-from slogan.dp.selection import Selected, SelectionBudget
-from slogan.dp.sums import NoisySums, Sizes, noisy_counts, noisy_sizes
+from slogan.dp.selection import Selected
+from slogan.dp.statistics import PrivateHistogram, Spending, spend
+from slogan.dp.sums import noisy_counts, noisy_sizes
 from slogan.errors import OptionError
 from slogan.histogram import Output, PairHistogram
 from slogan.randomness import Randomness, uniform_below
 
-SHARES = {
-    "selection": Fraction("0.70"),
-    "counts": Fraction("0.25"),
-    "sizes": Fraction("0.05"),
-}
+SHARES = {"selection": Fraction("0.70"), "counts": Fraction("0.25"), "sizes": Fraction("0.05")}
 """Which part of the μ² that sampling leaves each stage may spend: public constants."""
-
-SELECTION_DELTA = Fraction(1, 2)
-"""Which part of the δ that sampling leaves is set aside for a pair that one user alone holds."""
 
 FULL = 1 << 32
 """The weight of a click that takes up its user's whole cap."""
@@ -41,31 +33,9 @@ FULL = 1 << 32
 _LARGEST = 1 << 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Division:
-    """How a budget is divided between the two phases, before the log is looked at."""
-
-    sampling: CappedSampling
-    selection: SelectionBudget
-    parts: dict[str, Fraction]
-    """μ² of the other stages of phase 1."""
-
-    @property
-    def cost(self) -> Cost:
-        """What both phases may cost together."""
-        first = self.selection.mu_squared + sum(self.parts.values())
-        return self.sampling.cost + Cost(mu_squared=first, delta=self.selection.delta)
-
-
-def divide(budget: PrivacyBudget, sampling_share: Number) -> Division:
+def divide(budget: PrivacyBudget, sampling_share: Number) -> Spending:
     """Sampling takes its share of ε and δ; what it leaves goes to phase 1."""
-    cap = sampling_cap(budget, sampling_share)
-    sampling = CappedSampling(name="sampling", cap=cap)
-    aside = (spendable(budget)[1] - sampling.cost.delta) * SELECTION_DELTA
-    reserved = sampling.cost + Cost(delta=aside)
-    parts = split(gaussian_room(budget, reserved), SHARES)
-    selection = SelectionBudget(mu_squared=parts.pop("selection"), delta=aside)
-    return Division(sampling=sampling, selection=selection, parts=parts)
+    return spend(budget, SHARES, sampling_cap(budget, sampling_share))
 
 
 def sampling_cap(budget: PrivacyBudget, share: Number) -> Fraction:
@@ -87,41 +57,21 @@ def sampling_cap(budget: PrivacyBudget, share: Number) -> Fraction:
     return min(part * epsilon, shortened(spent, DOWN))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class PrivateHistogram:
-    """h: everything that phase 2 knows of other users. All of it is private.
-
-    Args:
-        pairs: S, the pairs that may be released, as numbers of the histogram.
-        counts: c̃, their clicks.
-        sizes: How many users hold how many of them.
-        account: What both phases cost.
-    """
-
-    pairs: Ints
-    counts: NoisySums
-    sizes: Sizes
-    account: Account
-
-
 def private_histogram(
-    hist: PairHistogram, selected: Selected, division: Division, rng: Randomness
+    hist: PairHistogram, selected: Selected, spending: Spending, rng: Randomness
 ) -> PrivateHistogram:
-    """Count the clicks on the selected pairs, and the users who hold some, with noise."""
-    pairs, parts = selected.pairs, division.parts
+    """h, all that phase 2 knows of other users: clicks on the selected pairs, and their holders."""
+    pairs, parts = selected.pairs, spending.parts
     counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
-    stages = (*selected.stages, counts.stage, sizes.stage, division.sampling)
+    stages = (*selected.stages, counts.stage, sizes.stage, spending.sampling)
     return PrivateHistogram(pairs=pairs, counts=counts, sizes=sizes, account=Account(stages))
 
 
 def weights(expected: Floats, counts: Floats, *, cap: Fraction) -> Ints:
     """w_ij, so that a click of pair ij is drawn at rate B·w_ij/FULL = x_ij/max(1, c̃_ij).
 
-    Args:
-        expected: x_ij, expected clicks of each pair, computed from private statistics.
-        counts: c̃_ij, its private count.
-        cap: B.
+    x_ij are the expected clicks of each pair, computed from private statistics.
     """
     share = expected / np.maximum(counts, 1.0) / float(cap)
     return np.floor(np.clip(share, 0.0, 1.0) * FULL).astype(np.int64)
@@ -134,13 +84,7 @@ def capped_sample(
 
     l_ijk = B · w_ij·c_ijk / max(FULL, Σ_ij w_ij·c_ijk). Each user of the log gets Poisson(B)
     points, each thrown on a line of that length; it draws the click it meets, or nothing.
-
-    Args:
-        hist: The clicks of every user of the log.
-        pairs: The pairs S that may be released, sorted; computed from private statistics.
-        weight: w_ij for each of them, at most FULL; computed from private statistics.
-        cap: B, a public constant.
-        rng: Where the draws come from.
+    The pairs are sorted; they and their weights, at most FULL, come from private statistics.
     """
     held = hist.only(pairs)
     part = weighted_clicks(held, weight)

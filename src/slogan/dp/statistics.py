@@ -15,9 +15,16 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account, gaussian_room, normal_quantile, spendable, split
+from slogan.dp.accounting import (
+    Account,
+    CappedSampling,
+    Cost,
+    gaussian_room,
+    normal_quantile,
+    spendable,
+    split,
+)
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
-from slogan.dp.mechanisms import Cost
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.sums import (
     LARGEST,
@@ -49,7 +56,7 @@ SHARES = {
 """Which part of μ² each stage may spend: public constants."""
 
 SELECTION_DELTA = Fraction(1, 2)
-"""Which part of δ is set aside for the release of a pair that one user alone holds."""
+"""Which part of the δ that sampling leaves is set aside for a pair that one user alone holds."""
 
 SPOKEN_FOR = 100
 """A user speaks for at most so many pairs."""
@@ -63,28 +70,37 @@ class Spending:
     parts: dict[str, Fraction]
     """μ² of each stage."""
     selection: SelectionBudget
+    sampling: CappedSampling
+    """How real rows are drawn; with a cap of 0, none are."""
 
     @property
     def cost(self) -> Cost:
         """What all stages may cost together."""
-        return Cost(mu_squared=sum(self.parts.values(), Fraction(0)), delta=self.selection.delta)
+        sums = Cost(mu_squared=sum(self.parts.values(), Fraction(0)), delta=self.selection.delta)
+        return sums + self.sampling.cost
 
 
 def spread(budget: PrivacyBudget, *, association: bool) -> Spending:
     """Spread a budget over the stages; without association, its part goes to the others."""
-    kept = {name: part for name, part in SHARES.items() if association or name != "association"}
-    shares = {name: part / sum(kept.values()) for name, part in kept.items()}
-    aside = spendable(budget)[1] * SELECTION_DELTA
-    parts = split(gaussian_room(budget, Cost(delta=aside)), shares)
+    some = {name: part for name, part in SHARES.items() if association or name != "association"}
+    return spend(budget, {name: part / sum(some.values()) for name, part in some.items()})
+
+
+def spend(
+    budget: PrivacyBudget, shares: dict[str, Fraction], cap: Fraction = Fraction(0)
+) -> Spending:
+    """Spread what the sampling of real rows under this cap leaves of a budget."""
+    sampling = CappedSampling(name="sampling", cap=cap)
+    aside = (spendable(budget)[1] - sampling.cost.delta) * SELECTION_DELTA
+    parts = split(gaussian_room(budget, sampling.cost + Cost(delta=aside)), shares)
     selection = SelectionBudget(mu_squared=parts["selection"], delta=aside)
-    return Spending(shares=shares, parts=parts, selection=selection)
+    return Spending(shares=shares, parts=parts, selection=selection, sampling=sampling)
 
 
 def constants(spending: Spending) -> dict[str, str | int | float | None]:
     """What the stages were told, for the manifest: none of it is chosen by a log."""
-    shares = {f"share_{name}": str(part) for name, part in spending.shares.items()}
     return {
-        **shares,
+        **{f"share_{name}": str(part) for name, part in spending.shares.items()},
         "selection_delta": str(spending.selection.delta),
         "counts_norm": NORM,
         "counts_most_clicks": COUNTS_MOST,
@@ -96,24 +112,26 @@ def constants(spending: Spending) -> dict[str, str | int | float | None]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Statistics:
-    """Everything measured about a log. All of it is private; all that follows is computed from it.
+class PrivateHistogram:
+    """The released pairs, as numbers of the histogram, their clicks, and how many users hold them.
 
-    Args:
-        pairs: The pairs that may be released, as numbers of the histogram.
-        counts: Their clicks.
-        sizes: How many users hold how many of them.
-        coverage: Which share of all clicks is theirs.
-        association: Which kinds of them the same users hold, if that was looked at.
-        account: What all this cost.
+    All of it is private. The account says what it cost, with all else that was done to the log.
     """
 
     pairs: Ints
     counts: NoisySums
     sizes: Sizes
-    coverage: Coverage
-    association: Association | None
     account: Account
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Statistics(PrivateHistogram):
+    """Everything measured about a log: all that follows is computed from it."""
+
+    coverage: Coverage
+    """Which share of all clicks is on the released pairs."""
+    association: Association | None
+    """Which kinds of them the same users hold, if that was looked at."""
 
     @property
     def kind(self) -> str:
@@ -148,15 +166,14 @@ def measure(
             association = noisy_association(
                 hist, pairs, grouping, mu_squared=parts["association"], rng=rng
             )
-    last = () if association is None else (association.stage,)
-    stages = (*selected.stages, counts.stage, sizes.stage, coverage.stage, *last)
+    sums = (counts, sizes, coverage, *([association] if association else []))
     return Statistics(
         pairs=pairs,
         counts=counts,
         sizes=sizes,
         coverage=coverage,
         association=association,
-        account=Account(stages),
+        account=Account((*selected.stages, *(each.stage for each in sums))),
     )
 
 
@@ -181,6 +198,5 @@ def too_few(
     hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
 ) -> TooFewUsersError:
     """Why nothing came through, and what it cost to find out."""
-    needed = weight_needed(budget)
-    share = heaviest(hist) / needed
-    return TooFewUsersError(users=users, share=share, needed=needed, cost=spent.cost)
+    needed, heavy = weight_needed(budget), heaviest(hist)
+    return TooFewUsersError(users=users, share=heavy / needed, needed=needed, cost=spent.cost)

@@ -20,9 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Floats, Ints
-from slogan.dp.accounting import GRID, variance
+from slogan.dp.accounting import GRID, Gaussian, variance
 from slogan.dp.grouping import INDEPENDENT, MOST_CATEGORIES, Grouping
-from slogan.dp.mechanisms import Gaussian
 from slogan.dp.noise import floored_gaussian
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
@@ -33,10 +32,8 @@ _STEP = 9  # a remainder below 2^53, shifted by so many bits, still fits
 
 
 class RemoteContributions(Protocol):
-    """The sets C_u of `capped`, elsewhere: the members of `Contributions`, and `spread`."""
+    """The sets C_u of `capped`, elsewhere: members of `Contributions`, and `spread`."""
 
-    @property
-    def pairs(self) -> int: ...
     @property
     def most(self) -> int: ...
     @property

@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from slogan.budget import Number, PrivacyBudget, exact
-from slogan.dp.accounting import SET_ASIDE, TINIEST, delta_at, gaussian_epsilon, gaussian_room
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import SET_ASIDE, TINIEST, Cost, delta_at, gaussian_epsilon, gaussian_room
 from slogan.errors import BudgetError
 
 

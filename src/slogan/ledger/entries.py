@@ -22,8 +22,7 @@ from pydantic import (
 )
 from pydantic import ValidationError as NotAnEntryError
 
-from slogan.dp.accounting import composed, delta_at, epsilon_at, rounded_down, rounded_up
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import NOTHING, Cost, delta_at, epsilon_at, rounded_down, rounded_up
 from slogan.errors import BudgetError, LedgerError
 from slogan.ledger.cap import Cap
 from slogan.ledger.hash_chain import Link, head
@@ -215,7 +214,7 @@ class Books:
         runs = [*self.releases, *(nothing for _, nothing in self.nothings)]
         costs = [e.cost.cost for e in runs if e.cost is not None]
         self._require_sums(costs)
-        return composed(costs)
+        return sum(costs, NOTHING)
 
     def _require_sums(self, costs: list[Cost]) -> None:
         """Refuse fractions that have so little in common that adding them up takes hours."""
@@ -258,6 +257,17 @@ class Books:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything `slogan ledger` shows."""
+        limits = remaining = None
+        if (cap := self.cap) is not None:
+            limits = {
+                "epsilon": float(cap.epsilon),
+                "delta": float(cap.delta),
+                "limits": _numbers(cap.limits, rounded_down),
+                "came_first": self.cap_came_first,
+            }
+            left, room = cap.remaining(self.spent), cap.room(self.spent)
+            one = None if room is None else room._asdict()
+            remaining = {**_numbers(left, rounded_down), "one_release": one}
         return {
             "population": self.population,
             "file": str(self.file),
@@ -272,8 +282,8 @@ class Books:
             "test_runs": sum(e.test_run for e in self.releases),
             "spent": _numbers(self.spent),
             "composed": self._composed(),
-            "cap": None if self.cap is None else self._shown_cap(self.cap),
-            "remaining": None if self.cap is None else self._remaining(self.cap),
+            "cap": limits,
+            "remaining": remaining,
         }
 
     def _composed(self) -> dict[str, float | None]:
@@ -289,19 +299,6 @@ class Books:
             "delta": float(delta),
             "epsilon_at_delta": reached,
         }
-
-    def _shown_cap(self, cap: Cap) -> dict[str, Any]:
-        return {
-            "epsilon": float(cap.epsilon),
-            "delta": float(cap.delta),
-            "limits": _numbers(cap.limits, rounded_down),
-            "came_first": self.cap_came_first,
-        }
-
-    def _remaining(self, cap: Cap) -> dict[str, Any]:
-        room = cap.room(self.spent)
-        left = _numbers(cap.remaining(self.spent), rounded_down)
-        return {**left, "one_release": None if room is None else room._asdict()}
 
 
 def _numbers(cost: Cost, rounded: Callable[[Fraction], float] = rounded_up) -> dict[str, float]:

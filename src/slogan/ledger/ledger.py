@@ -17,8 +17,7 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from slogan.dp.accounting import rounded_up
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost, rounded_up
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 from slogan.ledger.cap import Cap
 from slogan.ledger.entries import (
@@ -41,19 +40,14 @@ _SUFFIX = ".ledger"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What a release tells the ledger; nothing in it depends on the log.
-
-    Args:
-        method: The verb and how it counts.
-        parameters: The public choices of the release.
-        cost: None if no accounting covers the release.
-        test_run: Whether a seed was given. Such a run protects nobody, so it has no cost either.
-    """
+    """What a release tells the ledger: its method and public choices, nothing that the log gave."""
 
     method: str
     parameters: Mapping[str, str | int | float | None]
     cost: Cost | None
+    """None if no accounting covers the release."""
     test_run: bool = False
+    """Whether a seed was given. Such a run protects nobody, so it has no cost either."""
 
     def fields(self) -> dict[str, Any]:
         """What an entry says of the run. It holds no floats: one number has one spelling."""
@@ -92,8 +86,7 @@ class Ledger:
         """Find a ledger by the name of its population, in the user's own folder, or by its file."""
         if population is None and file is None:
             raise OptionError(
-                "a ledger needs a name or a place",
-                hint="give --population NAME, or --ledger FILE",
+                "a ledger needs a name or a place", hint="give --population NAME, or --ledger FILE"
             )
         name = Path(file or "").stem if population is None else population
         if not _NAME.fullmatch(name):
@@ -107,10 +100,8 @@ class Ledger:
                 "the name of the ledger is not UTF-8, or holds a NUL",
                 hint="choose another --ledger",
             )
-        ledger = cls(Path(os.path.realpath(place)), name)
-        if population is None and ledger.file.exists():
-            return cls(ledger.file, _population(ledger.file))
-        return ledger
+        real = Path(os.path.realpath(place))
+        return cls(real, _population(real) if population is None and real.exists() else name)
 
     def create(self) -> Books:
         """Start the ledger of a population that has none."""
@@ -152,10 +143,7 @@ class Ledger:
     ) -> Callable[[Attempt], AbstractContextManager[Books]]:
         """For `publish`: book the release, let it be published, and settle it.
 
-        Args:
-            charge: What the release tells the ledger.
-            ended: Gets the books as they stand then, so that nobody need open them again.
-            allow_unaccounted: Whether a release may be one that no accounting covers.
+        `ended` gets the books as they stand then, so that nobody need open them again.
         """
 
         @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost
 from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output

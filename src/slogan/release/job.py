@@ -11,7 +11,7 @@ from typing import Literal
 
 from slogan import engines
 from slogan.budget import PrivacyBudget
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Engine
 from slogan.engines.pseudonyms import fresh_pseudonyms

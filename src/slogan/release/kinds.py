@@ -9,9 +9,9 @@ from typing import Any
 
 from slogan.arrays import Ints
 from slogan.budget import exact
-from slogan.dp.mechanisms import Cost
-from slogan.dp.private_rows import Division, PrivateHistogram, expected_exposed
-from slogan.dp.statistics import Spending, Statistics, weight_needed
+from slogan.dp.accounting import Cost
+from slogan.dp.private_rows import expected_exposed
+from slogan.dp.statistics import PrivateHistogram, Spending, Statistics, weight_needed
 from slogan.manifest.certificate import (
     LogSizes,
     PrivateRowsSummary,
@@ -126,7 +126,7 @@ class PrivateRowsRelease(Release):
     """Real rows drawn so rarely that the release is private end to end (Theorem R)."""
 
     objective: str
-    division: Division
+    division: Spending
     histogram: PrivateHistogram
     weight: Ints
 

@@ -11,17 +11,9 @@ from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
-from slogan.dp.private_rows import (
-    SHARES,
-    Division,
-    PrivateHistogram,
-    capped_sample,
-    divide,
-    private_histogram,
-    weights,
-)
+from slogan.dp.private_rows import capped_sample, divide, private_histogram, weights
 from slogan.dp.selection import Selector
-from slogan.dp.statistics import too_few
+from slogan.dp.statistics import PrivateHistogram, Spending, too_few
 from slogan.dp.sums import LARGEST, MOST_CLICKS, NORM
 from slogan.engines.engine import Counted
 from slogan.histogram import Output
@@ -68,7 +60,7 @@ class PrivateRows:
 def draw_rows(
     counted: Counted,
     budget: PrivacyBudget,
-    division: Division,
+    division: Spending,
     select: Selector,
     *,
     objective: Objective,
@@ -99,10 +91,10 @@ def _weights(private: PrivateHistogram, objective: Objective, query: Ints, cap: 
     return weights(objective.expected_clicks(pairs), counts, cap=cap)
 
 
-def _constants(division: Division) -> Parameters:
+def _constants(division: Spending) -> Parameters:
     """What the stages were told, for the manifest: none of it is chosen by a log."""
     return {
-        **{f"share_{name}": str(part) for name, part in SHARES.items()},
+        **{f"share_{name}": str(part) for name, part in division.shares.items()},
         "sampling_cap": str(division.sampling.cap),
         "selection_delta": str(division.selection.delta),
         "counts_norm": NORM,

@@ -15,6 +15,11 @@ from slogan.dp.accounting import (
     SET_ASIDE,
     TINIEST,
     Account,
+    Approximate,
+    CappedSampling,
+    Cost,
+    Gaussian,
+    Stage,
     gaussian_budget,
     gaussian_delta,
     gaussian_epsilon,
@@ -23,13 +28,6 @@ from slogan.dp.accounting import (
     rounded_up,
     spendable,
     variance,
-)
-from slogan.dp.mechanisms import (
-    Approximate,
-    CappedSampling,
-    Cost,
-    Gaussian,
-    Stage,
 )
 from slogan.errors import BudgetError
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from slogan.budget import PrivacyBudget
-from slogan.dp import accounting, mechanisms, private_rows
+from slogan.dp import accounting, private_rows
 from slogan.dp import intervals as enclosures
 from slogan.dp.intervals import Enclosure, enclose
 
@@ -215,7 +215,7 @@ def smaller(*numbers):
     return found
 
 
-MODULES = (enclosures, mechanisms, accounting, private_rows)
+MODULES = (enclosures, accounting, private_rows)
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_curves_are_rounded_up_at_every_step(epsilon, cost, monkeypatch):
 
 @pytest.mark.usefixtures("watched")
 def test_epsilons_are_rounded_up_and_budgets_down():
-    assert mechanisms.CappedSampling(name="rows", cap="0.1").cost.delta > 0
+    assert accounting.CappedSampling(name="rows", cap="0.1").cost.delta > 0
     for delta in ("0.1", "1e-90"):
         budget = PrivacyBudget(exp_epsilon=2, delta=delta)
         assert accounting.spendable(budget)[0] > 0

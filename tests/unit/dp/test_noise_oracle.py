@@ -9,8 +9,7 @@ from bench.selectors import laplace_histogram
 from scipy import stats
 
 from slogan.dp import noise
-from slogan.dp.accounting import Account
-from slogan.dp.mechanisms import Approximate, Gaussian
+from slogan.dp.accounting import Account, Approximate, Gaussian
 from slogan.dp.selection import SelectionBudget, pooled
 from slogan.dp.selection._weights import BITS, GRID, MOST, threshold
 from slogan.randomness import SystemRandomness

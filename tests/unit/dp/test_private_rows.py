@@ -13,7 +13,7 @@ from tests.strategies import histogram, histograms
 
 from slogan.budget import PrivacyBudget
 from slogan.dp import private_rows
-from slogan.dp.mechanisms import CappedSampling
+from slogan.dp.accounting import CappedSampling
 from slogan.dp.private_rows import (
     FULL,
     capped_sample,

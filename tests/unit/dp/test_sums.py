@@ -12,9 +12,8 @@ from tests.strategies import histogram
 
 from slogan.budget import PrivacyBudget
 from slogan.dp import private_rows, statistics, sums
-from slogan.dp.accounting import gaussian_room, variance
+from slogan.dp.accounting import Cost, Gaussian, gaussian_room, variance
 from slogan.dp.grouping import MOST_CATEGORIES, Grouping
-from slogan.dp.mechanisms import Cost, Gaussian
 from slogan.dp.selection import Selected
 from slogan.dp.sums import (
     Association,
@@ -295,8 +294,9 @@ def test_a_budget_is_divided_between_sampling_and_counting(share):
 
     assert sampling.delta <= Fraction(share) * Fraction("1e-6") * (1 + Fraction(1, 10**15))
     assert found.selection.delta == aside
-    assert list(found.parts) == ["counts", "sizes"]
-    assert found.selection.mu_squared == whole * private_rows.SHARES["selection"]
+    assert found.shares == private_rows.SHARES
+    assert found.parts == {name: whole * part for name, part in found.shares.items()}
+    assert found.selection.mu_squared == found.parts["selection"]
     assert found.cost.mu_squared == whole
     assert found.cost.delta == sampling.delta + aside
     assert found.cost.epsilon == sampling.epsilon

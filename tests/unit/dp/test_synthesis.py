@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.dp import grouping
+from slogan.dp.accounting import Gaussian
 from slogan.dp.grouping import (
     HEAD,
     Grouping,
@@ -20,7 +21,6 @@ from slogan.dp.grouping import (
     read_taxonomy,
     registrable,
 )
-from slogan.dp.mechanisms import Gaussian
 from slogan.dp.sums import LARGEST, Association, Sizes
 from slogan.dp.synthesis import deal, fit_mixture
 from slogan.errors import OptionError

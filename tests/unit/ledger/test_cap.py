@@ -10,8 +10,16 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account, delta_at, gaussian_budget, gaussian_room
-from slogan.dp.mechanisms import Approximate, CappedSampling, Cost, Gaussian
+from slogan.dp.accounting import (
+    Account,
+    Approximate,
+    CappedSampling,
+    Cost,
+    Gaussian,
+    delta_at,
+    gaussian_budget,
+    gaussian_room,
+)
 from slogan.errors import BudgetError
 from slogan.ledger.cap import Cap
 

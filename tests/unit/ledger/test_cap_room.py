@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import delta_at, gaussian_room
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost, delta_at, gaussian_room
 from slogan.errors import BudgetError
 from slogan.ledger.cap import Cap, _rounded_down
 

@@ -13,8 +13,7 @@ import pytest
 from pydantic import ValidationError
 from tests.helpers import fill
 
-from slogan.dp.accounting import delta_at, epsilon_at
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost, delta_at, epsilon_at
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 from slogan.ledger import hash_chain
 from slogan.ledger.cap import Cap

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.helpers import fill
 
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost
 from slogan.errors import LedgerError
 from slogan.ledger.ledger import Charge, Ledger, publish_recorded, settled
 from slogan.storage import atomic

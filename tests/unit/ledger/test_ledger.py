@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account
-from slogan.dp.mechanisms import Approximate, CappedSampling, Cost, Gaussian
+from slogan.dp.accounting import Account, Approximate, CappedSampling, Cost, Gaussian
 from slogan.errors import BudgetRefusedError, LedgerError, OptionError
 from slogan.ledger import hash_chain
 from slogan.ledger.cap import Cap

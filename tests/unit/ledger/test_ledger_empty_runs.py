@@ -7,8 +7,7 @@ import sys
 import pytest
 
 import slogan
-from slogan.dp.accounting import spendable
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost, spendable
 from slogan.ledger.cap import Cap
 from slogan.ledger.ledger import Ledger
 

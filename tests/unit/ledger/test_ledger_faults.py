@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.helpers import ended
 
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost
 from slogan.errors import BudgetRefusedError, LedgerError, ReleaseExistsError
 from slogan.ledger.cap import Cap
 from slogan.ledger.hash_chain import Chain

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account, variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Account, Gaussian, variance
 from slogan.dp.private_rows import divide
 from slogan.manifest.manifest import SpentStage
 from slogan.verification import private_checks as checks

@@ -12,8 +12,7 @@ from tests.helpers import table, write
 
 import slogan
 from slogan import errors
-from slogan.dp.accounting import Account
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Account, Gaussian
 from slogan.dp.selection import names as selectors
 
 # With four hundred secrets, a δ at which none is likely ever to be seen in a test.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from slogan.arrays import Ints
-from slogan.dp.mechanisms import Stage
+from slogan.dp.accounting import Stage
 from slogan.dp.sums import AnyHistogram
 from slogan.randomness import Randomness
 from slogan.registry import load_module, module_names
@@ -17,12 +17,7 @@ DEFAULT = "pooled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionBudget:
-    """What selection may spend.
-
-    Args:
-        mu_squared: μ² of Gaussian stages.
-        delta: the probability that a pair of one user alone is released.
-    """
+    """What selection may spend: μ², and a probability that a pair of one user alone is released."""
 
     mu_squared: Fraction
     delta: Fraction

@@ -17,24 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Ints
-from slogan.dp.accounting import normal_quantile
-from slogan.dp.sums import RemoteContributions, RemoteHistogram
+from slogan.dp.accounting import GRID, normal_quantile
+from slogan.dp.sums import BITS, AnyHistogram, RemoteContributions, RemoteHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, Words
 from slogan.storage.compilation import compiled
 
 _FIRST = np.uint64(42)
 """What Spark's xxhash64 begins with."""
-_A, _B, _C, _D, _E = (
-    np.uint64(prime)
-    for prime in (
-        0x9E3779B185EBCA87,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0x85EBCA77C2B2AE63,
-        0x27D4EB2F165667C5,
-    )
-)
+_A, _B = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
+_C, _D = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
+_E = np.uint64(0x27D4EB2F165667C5)
 
 
 def tossed(own: Words, nth: Ints) -> Ints:
@@ -86,7 +79,7 @@ def capped(hist: PairHistogram, rng: Randomness, most: int = MOST) -> Contributi
 @overload
 def capped(hist: RemoteHistogram, rng: Randomness, most: int = MOST) -> RemoteContributions: ...
 def capped(
-    hist: PairHistogram | RemoteHistogram, rng: Randomness, most: int = MOST
+    hist: AnyHistogram, rng: Randomness, most: int = MOST
 ) -> Contributions | RemoteContributions:
     """At most so many pairs of each user, chosen at random, whatever others do.
 
@@ -107,10 +100,6 @@ def capped(
     pair = np.delete(hist.pair, rows[order[turn >= most]])
     start = np.concatenate(([0], np.cumsum(np.minimum(degree, most)))).astype(np.int64)
     return Contributions(start=start, pair=pair, pairs=hist.pairs, most=most)
-
-
-BITS = 20
-GRID = Fraction(1, 1 << BITS)
 
 
 def steps_up(number: Fraction) -> int:

@@ -15,8 +15,7 @@ from itertools import accumulate
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import (
@@ -36,8 +35,8 @@ from slogan.dp.sums import AnyHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, SystemRandomness
 
-# How the schedule follows from a budget (μ², δ). All numbers are public; proof and notation are in
-# docs/proofs/selection.md, section 6.
+# How the schedule follows from a budget (μ², δ). All numbers are public; proof and notation are
+# in docs/proofs/selection.md, step 6 of the argument.
 #
 # Noise. Round r has length ℓ_r and noise of variance V/ℓ_r. A user moves the weights of a round by
 # norm ≤ 1, so all rounds together cost Σ ℓ_r/V = L/V with L = Σ ℓ_r: V = L/μ², rounded up.

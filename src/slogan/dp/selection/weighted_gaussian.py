@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Gaussian
+from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._weights import GRID, MOST, capped, spread, threshold

@@ -17,8 +17,7 @@ from bench.selectors import (
 from tests.strategies import histogram
 
 from bench import selectors
-from slogan.dp.accounting import variance
-from slogan.dp.mechanisms import Approximate, Gaussian
+from slogan.dp.accounting import Approximate, Gaussian, variance
 from slogan.dp.selection import (
     SelectionBudget,
     _weights,
