@@ -202,16 +202,12 @@ class TooFewUsersError(NothingToReleaseError):
     """
 
     def __init__(self, *, users: int, share: float, needed: float, cost: Any) -> None:
+        hint = "the noise hid it, or this selector is weak: leave --selector out, or raise epsilon"
         if share < 1:
             many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
             hint = (
-                f"pool more logs: {many} of this kind would release a first pair (computed from "
-                "the raw log, for the curator only); raise epsilon if you must, and leave delta "
-                "small"
-            )
-        else:
-            hint = (
-                "the noise hid it, or this selector is weak: leave --selector out, or raise epsilon"
+                f"pool more logs: {many} of this kind would release a first pair (computed from the"
+                " raw log, for the curator only); raise epsilon if you must, and leave delta small"
             )
         super().__init__(
             f"no pair is held by enough users: it takes a weight of about {needed:.3g}, to which a "

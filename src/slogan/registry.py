@@ -12,12 +12,7 @@ from slogan.errors import OptionError
 
 
 def module_names(package: str, *, packages_only: bool = False) -> tuple[str, ...]:
-    """The public modules of a package, or only those that are packages, without importing any.
-
-    Args:
-        package: Its full name, such as `slogan.planning.objectives`; it is not imported either.
-        packages_only: Whether plain modules are left out.
-    """
+    """The public modules of a package, or only those that are packages; nothing is imported."""
     if package in sys.modules:
         folders = sys.modules[package].__path__
     else:

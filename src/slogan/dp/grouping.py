@@ -165,10 +165,8 @@ class Kinds:
                 "a taxonomy and its file go together",
                 hint="give --taxonomy FILE, and --association taxonomy or none",
             )
-        if taxonomy is None:
-            return cls(name=chosen, taxonomy={}, checksum=None)
-        found, digest = read_taxonomy(Path(taxonomy))
-        return cls(name=chosen, taxonomy=found, checksum=digest)
+        hosts, checksum = ({}, None) if taxonomy is None else read_taxonomy(Path(taxonomy))
+        return cls(name=chosen, taxonomy=hosts, checksum=checksum)
 
     @property
     def looks(self) -> bool:

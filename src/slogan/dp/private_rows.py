@@ -69,10 +69,7 @@ def private_histogram(
 
 
 def weights(expected: Floats, counts: Floats, *, cap: Fraction) -> Ints:
-    """w_ij, so that a click of pair ij is drawn at rate B·w_ij/FULL = x_ij/max(1, c̃_ij).
-
-    x_ij are the expected clicks of each pair, computed from private statistics.
-    """
+    """w_ij: a click of pair ij is drawn at rate B·w_ij/FULL = x_ij/max(1, c̃_ij), x as expected."""
     share = expected / np.maximum(counts, 1.0) / float(cap)
     return np.floor(np.clip(share, 0.0, 1.0) * FULL).astype(np.int64)
 

@@ -178,10 +178,7 @@ def measure(
 
 
 def weight_needed(budget: SelectionBudget) -> float:
-    """About the weight above which a pair is released: 1 + z/μ, by the budget alone.
-
-    A user who holds n pairs adds 1/√n to the weight of each.
-    """
+    """About the weight that releases a pair, 1 + z/μ; a user of n pairs adds 1/√n to each."""
     return 1 + float(normal_quantile(budget.delta)) / math.sqrt(budget.mu_squared)
 
 

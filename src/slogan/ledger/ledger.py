@@ -143,7 +143,10 @@ class Ledger:
     ) -> Callable[[Attempt], AbstractContextManager[Books]]:
         """For `publish`: book the release, let it be published, and settle it.
 
-        `ended` gets the books as they stand then, so that nobody need open them again.
+        Args:
+            charge: What the release tells the ledger.
+            ended: Gets the books as they stand then, so that nobody need open them again.
+            allow_unaccounted: Whether a release may be one that no accounting covers.
         """
 
         @contextmanager
@@ -286,22 +289,15 @@ def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
             hint="release it with synthesize, or add --allow-unaccounted: then it is recorded, and "
             "the cap says nothing about it",
         )
-    if not cap.admits(books.spent + charge.cost):
-        raise _refusal(books, cap, charge.cost)
-
-
-def _refusal(books: Books, cap: Cap, cost: Cost) -> BudgetRefusedError:
-    room = cap.room(books.spent)
-    left = (
-        "that is room for no further release"
-        if room is None
-        else f"that is room for one release with epsilon = {room.epsilon:g} and "
-        f"delta = {room.delta:g}"
-    )
-    return BudgetRefusedError(
-        f"the release would exceed the cap of population {books.population!r}: it costs "
-        f"{_words(cost)}, and what remains is {_words(cap.remaining(books.spent))}; {left}",
-        hint=f"spend less; slogan ledger --population {books.population} shows what was spent",
+    if cap.admits(books.spent + charge.cost):
+        return
+    left = "no further release"
+    if room := cap.room(books.spent):
+        left = f"one release with epsilon = {room.epsilon:g} and delta = {room.delta:g}"
+    raise BudgetRefusedError(
+        f"the release would exceed the cap of population {name!r}: it costs {_words(charge.cost)}, "
+        f"and what remains is {_words(cap.remaining(books.spent))}; that is room for {left}",
+        hint=f"spend less; slogan ledger --population {name} shows what was spent",
     )
 
 

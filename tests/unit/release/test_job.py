@@ -13,7 +13,7 @@ from tests.helpers import write
 from tests.unit.cli.commands import BUDGET, ROWS, slogan
 
 import slogan as library
-from slogan.dp.mechanisms import Cost
+from slogan.dp.accounting import Cost
 from slogan.errors import (
     EmptyPlanError,
     LedgerError,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from slogan.arrays import Ints
 from slogan.dp.accounting import Stage
@@ -35,12 +35,8 @@ class Selected:
     stages: tuple[Stage, ...]
 
 
-class Selector(Protocol):
-    """Selects pairs of a whole log, unique pairs included."""
-
-    def __call__(
-        self, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
-    ) -> Selected: ...
+Selector = Callable[[AnyHistogram, SelectionBudget, Randomness], Selected]
+"""Selects pairs of a whole log, unique pairs included."""
 
 
 def names() -> tuple[str, ...]:
