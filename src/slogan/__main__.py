@@ -1,7 +1,5 @@
 """`python -m slogan` and the `slogan` command."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

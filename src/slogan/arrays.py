@@ -1,7 +1,5 @@
 """The two array types everything between an engine and a release is made of."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PrivacyBudget: what epsilon and delta allow each user to be charged, exactly."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation

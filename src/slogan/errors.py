@@ -4,8 +4,6 @@ Messages are for the curator, who may see the log: some quote numbers that depen
 None quotes a query, a url or a user-ID.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

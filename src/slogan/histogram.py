@@ -1,7 +1,5 @@
 """PairHistogram: how often each user clicked each query-url pair, as integers without any text."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +39,7 @@ class PairHistogram:
     @classmethod
     def of_rows(
         cls, *, user: Ints, pair: Ints, count: Ints, users: int, query: Ints
-    ) -> PairHistogram:
+    ) -> "PairHistogram":
         """Sort rows that come in any order, and add up those of the same user and pair."""
         place = user * len(query) + pair
         order = np.argsort(place)
@@ -100,11 +98,11 @@ class PairHistogram:
         """The queries of these pairs, as numbers."""
         return self.query[pairs]
 
-    def without_unique_pairs(self) -> PairHistogram:
+    def without_unique_pairs(self) -> "PairHistogram":
         """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
         return self.without_users(np.zeros(0, dtype=np.int64)).hist
 
-    def only(self, pairs: Ints) -> PairHistogram:
+    def only(self, pairs: Ints) -> "PairHistogram":
         """The clicks on these pairs, given sorted and numbered anew; user numbers stay."""
         wanted = np.zeros(self.pairs, dtype=np.bool_)
         wanted[pairs] = True
@@ -118,12 +116,12 @@ class PairHistogram:
             query=self.query[pairs],
         )
 
-    def without_user(self, user: int) -> PairHistogram:
+    def without_user(self, user: int) -> "PairHistogram":
         """The neighbouring log D − A_k: user numbers stay, the user's rows go."""
         rows = self.user != user
         return replace(self, user=self.user[rows], pair=self.pair[rows], count=self.count[rows])
 
-    def without_users(self, gone: Ints) -> Remainder:
+    def without_users(self, gone: Ints) -> "Remainder":
         """What is left without these users: shared pairs only, and only users who hold one."""
         staying = np.ones(self.users, dtype=np.bool_)
         staying[gone] = False

@@ -1,7 +1,5 @@
 """How a release is made: the kinds of releases, and where the counts of real rows come from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -26,7 +24,7 @@ class ReleaseKind(StrEnum):
     SYNTHETIC_USERS = "synthesize, private counts"
 
     @classmethod
-    def of(cls, method: str, counts: str) -> ReleaseKind:
+    def of(cls, method: str, counts: str) -> "ReleaseKind":
         """The kind that a manifest names in two words; a ValueError if there is none."""
         return cls(f"{method}, {counts} counts")
 

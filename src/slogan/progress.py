@@ -1,7 +1,5 @@
 """Progress: which step a run is at, shown to whoever asked, and how long each step took."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Where random bits come from: the operating system, or for a test run a seed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A folder is a registry: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
 
-from __future__ import annotations
-
 import pkgutil
 import sys
 from importlib import import_module

@@ -156,7 +156,7 @@ def leak_in_a_time(self, folder, _honest=Release._fill):
 def leak_in_a_size(self, output, pseudonyms, target, _honest=DuckDBEngine.write):
     _honest(self, output, pseudonyms, target)
     with target.open("ab") as file:
-        file.write(b"\n" * self._counted_log.users)
+        file.write(b"\n" * self._result.users)
 
 
 LEAKS = [

@@ -3,8 +3,6 @@
 What trials prove about a probability, and about ε and δ, with confidence (Clopper–Pearson).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -125,7 +123,7 @@ class Attack:
     @classmethod
     def by_hits(
         cls, target: str, canary: str, hits: int, trials: int, claim: Claim, *, delta: float = 0.0
-    ) -> Attack:
+    ) -> "Attack":
         """Something impossible without the canary happened so often, δ granted beside ε or not."""
         found = shown_at_least(hits, trials, ALPHA, delta=delta)
         return cls(target=target, canary=canary, trials=trials, found=found, claim=claim)
@@ -133,7 +131,7 @@ class Attack:
     @classmethod
     def by_scores(
         cls, target: str, canary: str, with_user: Ints, without: Ints, claim: Claim
-    ) -> Attack:
+    ) -> "Attack":
         """One score for each run with the canary, and one for each without."""
         found = told_apart(with_user, without, claim, ALPHA)
         return cls(target=target, canary=canary, trials=len(with_user), found=found, claim=claim)

@@ -9,8 +9,6 @@ stage adds up is recorded once with a canary in the log and once without, and so
 it had in the run. That noise is drawn for every replay, and the noisy sums are compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Counts are compared where planning twice gives the same; where a solver was stop
 row says that they were not. The paper's noisy counts are replayed, on both optima.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The command line as a whole: its verbs, its configuration, and how a session begins."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib import import_module
 from pathlib import Path

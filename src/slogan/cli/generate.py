@@ -1,7 +1,5 @@
 """`slogan generate`: a made-up log."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any

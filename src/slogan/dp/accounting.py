@@ -4,8 +4,6 @@ Costs add up in exact rationals; ε, δ and noise are rounded up, what may be sp
 μ-GDP means: as hard to tell apart as N(0, 1) and N(μ, 1). Proofs: docs/proofs/accounting.md.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -53,7 +51,7 @@ class Cost:
                     hint="no stage gives privacy back",
                 )
 
-    def __add__(self, other: Cost) -> Cost:
+    def __add__(self, other: "Cost") -> "Cost":
         return Cost(
             mu_squared=self.mu_squared + other.mu_squared,
             epsilon=self.epsilon + other.epsilon,
@@ -175,7 +173,7 @@ class Account:
 
     stages: tuple[Stage, ...] = ()
 
-    def __add__(self, other: Account) -> Account:
+    def __add__(self, other: "Account") -> "Account":
         return Account((*self.stages, *other.stages))
 
     @property

@@ -3,8 +3,6 @@
 In decimals for the account, and in integers for the samplers (`exp_enclosure`).
 """
 
-from __future__ import annotations
-
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache

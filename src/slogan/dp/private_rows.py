@@ -5,8 +5,6 @@ rarely that no user weighs more than a cap. It computes in integers: weights fro
 statistics, everything after that from one user's own clicks. Proof: docs/proofs/capped_sampling.md.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

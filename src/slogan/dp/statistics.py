@@ -4,8 +4,6 @@
 say depends on the log and is not for release.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

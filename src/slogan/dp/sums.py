@@ -9,8 +9,6 @@ sums over users, each the one that the function of the same name computes here, 
 so noise, order of stages and proofs are the same wherever the rows of a log stand.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol

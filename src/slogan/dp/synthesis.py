@@ -4,8 +4,6 @@ Everything here is computed from private statistics, so floating point does no h
 Proof: docs/proofs/synthesis.md.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from slogan.arrays import Floats, Ints

@@ -3,8 +3,6 @@
 Packer: what an engine can do besides, for programs that do not fit this process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

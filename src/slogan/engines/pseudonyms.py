@@ -1,7 +1,5 @@
 """Fresh user-IDs of the same type as the log's, each drawn at random."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Every draw is a hash of the seed, the user and what is drawn. So each user's cli
 at any time, in any company, and come out the same.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -88,11 +86,11 @@ class Clicks:
     count: Ints
     rank: Ints
 
-    def at(self, rows: Ints) -> Clicks:
+    def at(self, rows: Ints) -> "Clicks":
         """These rows, in this order."""
         return Clicks(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
-    def one_by_one(self) -> tuple[Clicks, Ints]:
+    def one_by_one(self) -> "tuple[Clicks, Ints]":
         """One row for each click instead, and which click on its pair it is, from 0."""
         row = np.repeat(np.arange(len(self.user)), self.count)
         return replace(self.at(row), count=np.ones_like(row)), _count_up(self.count)

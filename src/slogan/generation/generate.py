@@ -1,7 +1,5 @@
 """Write seeded click logs with the shape of real ones: the paper's Table 3, nobody's searches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 from contextlib import contextmanager

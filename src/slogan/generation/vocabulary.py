@@ -5,8 +5,6 @@ Numbers and text correspond one to one, so a log is drawn as numbers and spelt o
 A number holds its parts as bits, high to low: kind (2), topic (6), home town (10), rank (44).
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

@@ -5,8 +5,6 @@ for the δ that stages add. A rule on the composed (ε, δ) alone would not be s
 releases are chosen in the light of earlier ones. Proof: docs/proofs/ledger.md.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +38,7 @@ class Cap:
         *,
         epsilon_aside: Number = 0,
         delta_aside: Number | None = None,
-    ) -> Cap:
+    ) -> "Cap":
         """The cap that leaves the most for noisy sums, beside what is set aside for the rest.
 
         Args:
@@ -74,7 +72,7 @@ class Cap:
         left = self._remaining(spent)
         return Cost(**{name: max(Fraction(0), part) for name, part in left.items()})
 
-    def exceeds(self, other: Cap) -> bool:
+    def exceeds(self, other: "Cap") -> bool:
         """Whether this cap allows anything that the other does not."""
         return (
             self.epsilon > other.epsilon

@@ -1,7 +1,5 @@
 """Books: what the entries of a ledger say together. Names and meanings of entries never change."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -68,7 +66,7 @@ class Costs(_Entry):
     delta: Exact
 
     @classmethod
-    def of(cls, cost: Cost) -> Costs:
+    def of(cls, cost: Cost) -> "Costs":
         """The entry of a cost."""
         try:
             return cls(**cost.parts())

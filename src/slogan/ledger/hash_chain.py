@@ -5,8 +5,6 @@ and the hash of all that. The file is replaced as a whole, so no crash leaves ha
 that does not check link by link was damaged or changed. POSIX only.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

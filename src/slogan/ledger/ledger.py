@@ -5,8 +5,6 @@ the ledger next settles what a killed run left open, by looking at the disk; in 
 counts as spent. Proof: docs/proofs/ledger.md.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Generator, Mapping
@@ -82,7 +80,7 @@ class Ledger:
     population: str
 
     @classmethod
-    def open(cls, population: str | None = None, file: str | Path | None = None) -> Ledger:
+    def open(cls, population: str | None = None, file: str | Path | None = None) -> "Ledger":
         """Find a ledger by the name of its population, in the user's own folder, or by its file."""
         if population is None and file is None:
             raise OptionError(

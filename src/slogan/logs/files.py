@@ -3,8 +3,6 @@
 Packed files that are not whole, or unpack to far more than a log would, are refused.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import glob

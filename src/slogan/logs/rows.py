@@ -3,8 +3,6 @@
 Engines and verifier read by the same words, so that both mean the same rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

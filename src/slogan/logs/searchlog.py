@@ -1,7 +1,5 @@
 """SearchLog: where a log is, its format, and which column is the user, query, url and count."""
 
-from __future__ import annotations
-
 import csv
 import glob
 import json

@@ -3,8 +3,6 @@
 Each kind of release has a model of each, which it fills and the curator's report is made from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape

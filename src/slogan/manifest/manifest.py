@@ -3,8 +3,6 @@
 Nothing in it depends on the log except through the mechanism.
 """
 
-from __future__ import annotations
-
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version

@@ -3,8 +3,6 @@
 The words are in `promises.toml`, by kind of release. Here they get the numbers of a budget.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import tomllib

@@ -4,8 +4,6 @@ Every `Measure` that a file of this folder defines is registered by its name. Ea
 log: its figures are for the curator alone. It looks at integers only, never at a text of the log.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -39,7 +37,7 @@ class Totals:
     @classmethod
     def of(
         cls, original: PairHistogram, released: PairHistogram, coverage: Fraction | None
-    ) -> Totals:
+    ) -> "Totals":
         """The paper's D has no unique pair; with a published coverage D is the whole log."""
         ignored = (original.holders == 1) & (coverage is None)
         return cls(
@@ -95,7 +93,7 @@ class Reference:
     queries: CoOccurrence
 
     @classmethod
-    def of(cls, log: PairHistogram) -> Reference:
+    def of(cls, log: PairHistogram) -> "Reference":
         """Learn from a log."""
         pairs, queries = CoOccurrence.learn(log), CoOccurrence.learn(queries_of(log))
         return cls(log=log, pairs=pairs, queries=queries)
@@ -228,7 +226,7 @@ class Results:
     by_name: Mapping[str, object]
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Results:
+    def of(cls, comparison: Comparison) -> "Results":
         """Take every measure."""
         return cls({measure.name: measure.take(comparison) for measure in all_measures()})
 

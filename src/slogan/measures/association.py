@@ -1,7 +1,5 @@
 """What goes together: lift of two pairs, and how well a hidden pair or query is recommended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Items are pairs ("users who clicked this also clicked") or queries (suggestions).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +33,7 @@ class CoOccurrence:
     """Users who hold both; on the diagonal those who hold the item."""
 
     @classmethod
-    def learn(cls, log: PairHistogram) -> CoOccurrence:
+    def learn(cls, log: PairHistogram) -> "CoOccurrence":
         """Count co-occurrence in a log."""
         order = np.argsort(-log.holders, kind="stable")[:HEAVIEST]
         items = np.sort(order[log.holders[order] > 0]).astype(np.int64)
@@ -63,7 +61,7 @@ class CoOccurrence:
         return place
 
     @cached_property
-    def own_hits(self) -> HitRate:
+    def own_hits(self) -> "HitRate":
         """What the log itself predicts of its users."""
         return hit_rate(self.log, self, same_users=True)
 

@@ -1,7 +1,5 @@
 """What of a log is still there: its pairs and queries, its clicks, their order, whole users."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 import numpy as np

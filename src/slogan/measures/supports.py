@@ -1,7 +1,5 @@
 """How much is released, and how well pairs keep their supports: distances, precision, recall."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """How far each user's share of a pair moved: the DiffRatio of triplets [eq. 10]."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction

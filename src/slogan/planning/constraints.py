@@ -1,7 +1,5 @@
 """PrivacyConstraints: one row per user, and the exact test of whether counts obey every row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -3,8 +3,6 @@
 A heuristic [Hong12, 4.2]. docs/proofs/laplace.md says what is proven of it, which is not privacy.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """plan(): the one gate between a solver's proposal and a release."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

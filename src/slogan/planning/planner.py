@@ -1,7 +1,5 @@
 """Planner: counts that passed the gate, exact or with the paper's noise; climb(): many budgets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction

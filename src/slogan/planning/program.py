@@ -1,7 +1,5 @@
 """Program: the utility-maximizing problem a solver is asked, and Solution: what it answers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -39,7 +37,7 @@ class SupportTargets:
     start: Ints
     """Counts to begin with, feasible and of sum |O|; fewer of them where users were taken away."""
 
-    def of(self, left: Remainder) -> SupportTargets:
+    def of(self, left: Remainder) -> "SupportTargets":
         """The targets for what is left of the log, with the supports that it gives them."""
         frequent = np.flatnonzero(np.isin(left.pairs, self.frequent)).astype(np.int64)
         return SupportTargets(
@@ -79,7 +77,7 @@ class Program:
         """Whether a smaller value is better."""
         return self.targets is not None
 
-    def without_users(self, gone: Ints) -> tuple[Program, Remainder]:
+    def without_users(self, gone: Ints) -> "tuple[Program, Remainder]":
         """The same question about the log without some users: same |O|, same frequent pairs."""
         left = self.constraints.hist.without_users(gone)
         asked = replace(

@@ -1,7 +1,5 @@
 """sample_users(): who is shown as author of each released click. Integer draws, no floats."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from slogan.histogram import Output, PairHistogram

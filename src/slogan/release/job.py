@@ -1,7 +1,5 @@
 """A job: what every release starts from, where it goes, and what is left if none comes of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The kinds of releases: real rows under a plan, real rows drawn rarely, and synthetic users."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Colours come from the page's style.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

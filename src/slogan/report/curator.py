@@ -1,7 +1,5 @@
 """CuratorPage: the report for those who may see the log, and the figures a release gives it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HTML: templates filled with a page, the page of a frontier, and a chart as a file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Sequence

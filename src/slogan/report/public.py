@@ -3,8 +3,6 @@
 ε and δ are shown as odds: what an attacker's best test can achieve, whatever it is.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Table 4 is the largest output size λ, and Figure 4 the largest number of different pairs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Tables 5 and 6 and Figure 3 look at its frequent pairs, Figure 6 at how far thei
 DiffRatio [eq. 10].
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Laboratory: the log under study, how long each problem may take, and the results so far."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -44,7 +42,7 @@ class Experiment:
     """The subsection of the paper."""
     title: str
     """Such as "Table 4: maximum output size λ"."""
-    page: Callable[[Laboratory], Page]
+    page: "Callable[[Laboratory], Page]"
     """Computes the results that are not stored yet and compares them with the paper."""
 
     @property

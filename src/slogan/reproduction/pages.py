@@ -3,8 +3,6 @@
 A verdict says whether a published value can be reached on any log, or holds on this one, and why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -3,8 +3,6 @@
 Figures 3, 4 and 5 are drawn without numbers; of them only what the text says is here.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 
 from slogan.budget import PrivacyBudget

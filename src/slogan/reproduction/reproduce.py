@@ -1,7 +1,5 @@
 """reproduce(): every table and figure of the paper's section 6 on a log, as pages."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Section 6.4.2: D-UMP by different solvers (Table 7, Figure 5), each peer in its own process."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

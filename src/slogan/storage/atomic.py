@@ -3,8 +3,6 @@
 A release that a killed run moved aside is put back by the next run.
 """
 
-from __future__ import annotations
-
 import errno
 import glob
 import hashlib
@@ -37,7 +35,7 @@ class Attempt:
     token: str
 
     @classmethod
-    def of_folder(cls, folder: Path) -> Attempt:
+    def of_folder(cls, folder: Path) -> "Attempt":
         """The attempt that made this folder."""
         name, _, token = folder.name.removeprefix(".").rpartition(PARTIAL)
         return cls(folder.with_name(name), token)

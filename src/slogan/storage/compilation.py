@@ -4,8 +4,6 @@ numba looks at NUMBA_CACHE_DIR, `__pycache__` beside the source, and the user's 
 this order. Without any of them it refuses to compile; here it compiles anew in every process.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

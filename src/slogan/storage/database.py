@@ -4,8 +4,6 @@ Messages of DuckDB may quote a text of the log, so failures for want of memory, 
 are reported in our own words.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Generator

@@ -6,8 +6,6 @@ is. Checkpoints of a solver (`place`, `remove`) stay for the next run, and a pub
 leaves none beside itself. POSIX only.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

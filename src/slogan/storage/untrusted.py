@@ -1,7 +1,5 @@
 """Files that somebody else may have made: read whole, but never without end; names to be said."""
 
-from __future__ import annotations
-
 import errno
 import stat
 from pathlib import Path

@@ -3,8 +3,6 @@
 Gaussian stages are composed in decimals of many digits, rounded outward.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction

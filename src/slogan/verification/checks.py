@@ -3,8 +3,6 @@
 The latter are the conditions of the paper's Theorem 1, decided exactly.
 """
 
-from __future__ import annotations
-
 import hashlib
 from fractions import Fraction
 from pathlib import Path

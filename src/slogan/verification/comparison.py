@@ -1,7 +1,5 @@
 """An input log and a released one side by side, counted and compared with code of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What audits speak of: checks, a verdict, and the bounds of a budget, decided exactly."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -70,11 +68,11 @@ class Bounds:
     appearance: Fraction
     """1/(1−δ) bounds the inverse of the chance that a user does not appear [condition 3]."""
 
-    def within(self, other: Bounds) -> bool:
+    def within(self, other: "Bounds") -> bool:
         """Whether this budget is at least as strict as the other, in ε and in δ."""
         return self.likelihood <= other.likelihood and self.appearance <= other.appearance
 
-    def stricter(self, other: Bounds) -> Bounds:
+    def stricter(self, other: "Bounds") -> "Bounds":
         """What obeys both budgets obeys this one, and the reverse."""
         return Bounds(
             likelihood=min(self.likelihood, other.likelihood),

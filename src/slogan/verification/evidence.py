@@ -1,7 +1,5 @@
 """What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 What Theorems R and S need is computed anew, from the manifest and both logs.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

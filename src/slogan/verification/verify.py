@@ -1,7 +1,5 @@
 """verify(): re-derive a release's guarantee from the two logs and the public manifest alone."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """Arguments of the library: objects of ours, or the names and numbers that one would guess."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """demo(): a recognisable person in a made-up log, an attack, a release, and the attack again."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """evaluate(): how much of a log a release keeps, beside a random sample of the same size."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import closing, nullcontext

@@ -1,7 +1,5 @@
 """frontier(): utility over a grid of budgets. It depends on the raw log: for the curator alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """inspect(): the paper's Table 3 for a log, with what was detected about it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any

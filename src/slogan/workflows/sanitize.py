@@ -1,7 +1,5 @@
 """sanitize(): the paper's Algorithm 1 on one page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, Unpack, overload
 

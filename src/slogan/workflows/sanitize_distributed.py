@@ -3,8 +3,6 @@
 The gate stays here: it decides exactly, on the clicks of all holders of the pairs it is shown.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, replace

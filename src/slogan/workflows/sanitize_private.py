@@ -1,7 +1,5 @@
 """sanitize with private counts: rows of real users, drawn rarely, on one page (Theorem R)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

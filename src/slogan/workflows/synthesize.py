@@ -1,7 +1,5 @@
 """synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which query-url pairs may be released: each file here is one selector, named as its option."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ and `threshold` is a level that the pairs of one user alone seldom exceed. All i
 steps of 2^-20.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ far are on the way to the last threshold. How much attention a pair gets is deci
 sum and public numbers, nothing else. Proof: docs/proofs/selection.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache

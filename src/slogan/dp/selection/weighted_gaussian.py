@@ -1,7 +1,5 @@
 """weighted_gaussian: each user spreads one unit of L2 norm evenly (Gopi et al. 2020)."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

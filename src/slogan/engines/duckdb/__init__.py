@@ -1,7 +1,5 @@
 """The default engine: DuckDB, embedded, streaming from files and spilling to a private folder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from slogan.engines import EngineSettings

@@ -1,7 +1,5 @@
 """DuckDBEngine: counts one log with DuckDB and writes outputs for it."""
 
-from __future__ import annotations
-
 import weakref
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows that DuckDB cannot read: which file, which line, and why, without showing what they say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

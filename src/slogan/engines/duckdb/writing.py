@@ -4,8 +4,6 @@ Everything here sees the released rows only: tables `released` (user, pair, clic
 (user, shown) and `pairs` (pair, query, url). So the form of a release says nothing about others.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """The engine for logs beyond one machine: Apache Spark, by its SQL and frames alone."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field

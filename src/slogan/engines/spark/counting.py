@@ -4,8 +4,6 @@ Nothing here depends on how Spark divides the work, so a task that runs twice ch
 second log is numbered like the first: same text, same number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Texts stay in Spark. What comes to this process are integers, the urls of releas
 number of rows by reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from functools import partial

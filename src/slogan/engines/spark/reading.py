@@ -1,7 +1,5 @@
 """How Spark reads a log: any source as rows of name, query, url, clicks, reason and file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where Spark runs: a session that is given, one that is running, or one of our own, quiet."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -4,8 +4,6 @@ What Spark keeps for several statements is persisted under names of its own. Wha
 to this process is announced with its size, and refused if it does not fit.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets
@@ -149,7 +147,7 @@ class Arrivals:
     """What was announced."""
 
     @classmethod
-    def within(cls, memory_limit: str | None, progress: Progress) -> Arrivals:
+    def within(cls, memory_limit: str | None, progress: Progress) -> "Arrivals":
         """Room as large as the limit, or half of the machine's memory."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return cls(_bytes(memory_limit) if memory_limit else memory // 2, progress)

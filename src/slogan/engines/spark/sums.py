@@ -5,8 +5,6 @@ the choices of `capped`, which pairs a user speaks for: a user's coins are a fun
 drawn on the driver, so a task that runs again tosses none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -3,8 +3,6 @@
 Everything here sees the released rows only: user, pair, clicks, the shown names, the pairs.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What "useful" means: each file here is one utility-maximizing problem, named as its option."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

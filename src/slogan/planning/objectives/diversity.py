@@ -1,7 +1,5 @@
 """Release as many different pairs as the budget allows (the paper's D-UMP)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

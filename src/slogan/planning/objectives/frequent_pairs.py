@@ -1,7 +1,5 @@
 """Keep the supports of frequent pairs as they are in the log (the paper's F-UMP)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Release as many clicks as the budget allows (the paper's O-UMP)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from slogan.arrays import Floats

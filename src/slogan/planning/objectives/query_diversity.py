@@ -1,7 +1,5 @@
 """Release as many different queries as the budget allows (named in the paper's section 5.3)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a program is solved: each file here is one solver, named as its option."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Programs in HiGHS's words: every solver here speaks to HiGHS through this file only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import highspy

@@ -1,7 +1,5 @@
 """The integer problem itself, by branch and bound (HiGHS), after pruning and from a start."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

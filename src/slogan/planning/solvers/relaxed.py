@@ -1,7 +1,5 @@
 """The paper's way: solve the linear relaxation, then round every count down."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from slogan.errors import SolverError

@@ -1,7 +1,5 @@
 """The paper's Algorithm 2, Sensitive query-url Pair Eliminating, as one sorted pass."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 import numpy as np

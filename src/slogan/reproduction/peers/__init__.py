@@ -4,8 +4,6 @@ OR-Tools, SCIP and highspy embed copies of the same libraries and cannot be load
 peer's process imports numpy, scipy and its own solver, and nothing else of slogan.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import asdict, dataclass, field
@@ -72,7 +70,7 @@ class Problem:
         np.savez(folder / _PROBLEM, **fields, **parts)
 
     @classmethod
-    def load(cls, folder: Path) -> Problem:
+    def load(cls, folder: Path) -> "Problem":
         """Read a problem that `save` wrote."""
         with np.load(folder / _PROBLEM) as file:
             fields: dict[str, Any] = {name: file[name] for name in file.files}

@@ -1,7 +1,5 @@
 """Run one peer: `python -m slogan.reproduction.peers PEER VARIANT|all SECONDS FOLDER`."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

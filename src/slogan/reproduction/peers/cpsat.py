@@ -1,7 +1,5 @@
 """CP-SAT of OR-Tools, with as many workers as cores and with its recommended eight."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The feasibility pump of Fischetti, Glover and Lodi (2005), with an objective cut that rises."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SCIP, branch and bound, with its default settings and with the emphasis on feasible answers."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

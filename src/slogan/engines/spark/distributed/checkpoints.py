@@ -4,8 +4,6 @@ They are numbers of the log, so only their owner may read them. What another pro
 folder is removed, and all of it when the problem is solved.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

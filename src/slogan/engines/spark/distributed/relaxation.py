@@ -6,8 +6,6 @@ over its entries, written beside each. So steps are a chain, of which any number
 and no task keeps anything in mind.
 """
 
-from __future__ import annotations
-
 from pyspark.sql import DataFrame
 
 from slogan.engines.engine import Question

@@ -4,8 +4,6 @@ What comes to this process are the clicks on pairs that may be released, for the
 the search of the solver `packing` where there is room for what is in play.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Our own solver: presolve, prices from a relaxation, compiled search, proof by HiGHS."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import cache

@@ -4,8 +4,6 @@ Presolve leaves out rows and pairs that others make superfluous. Costs are integ
 row may spend `SCALE`, as in `search`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -140,7 +138,7 @@ class Packing:
         """Rows and columns for the compiled search; no prices yet."""
         return scaled(self.rows, self.columns, self.limit, self.upper)
 
-    def of_pairs(self, chosen: Ints) -> Packing:
+    def of_pairs(self, chosen: Ints) -> "Packing":
         """What is left if the other pairs may not be released."""
         columns = sp.csc_array(self.columns[:, chosen])
         return Packing(kept=chosen, columns=columns, limit=self.limit, upper=self.upper[chosen])

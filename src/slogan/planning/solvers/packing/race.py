@@ -5,8 +5,6 @@ raises the value round by round while the bound falls: by branch and bound on a 
 thread that goes on with the relaxation on a large one. Whoever is stopped early has lost nothing.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -5,8 +5,6 @@ only if "at least c clicks of pair j" is a variable, so clicks are split first. 
 counts obey and fractions break: cliques over several users, and rounded rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Costs are scaled to integers so that every row may spend `SCALE`; it may be over
 proposal: the gate decides afterwards, exactly.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
