@@ -79,10 +79,10 @@ def headings(text):
 
 
 REGISTRIES = {
-    "objectives": objectives,
-    "solvers": solvers,
-    "selection": selection,
-    "measures": measures,
+    "objectives": objectives.names,
+    "solvers": solvers.names,
+    "selection": selection.names,
+    "measures": lambda: [measure.name for measure in measures.all_measures()],
 }
 
 
@@ -93,7 +93,7 @@ def section_names(kind):
 
 @pytest.mark.parametrize("kind", REGISTRIES)
 def test_every_file_of_a_registry_has_its_section(kind):
-    assert set(REGISTRIES[kind].names()) <= section_names(kind)
+    assert set(REGISTRIES[kind]()) <= section_names(kind)
 
 
 @pytest.mark.parametrize("verb", VERBS)
