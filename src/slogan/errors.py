@@ -223,10 +223,16 @@ class VerificationError(SloganError):
 
 
 class LedgerError(SloganError):
-    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable, not there."""
+    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable."""
 
-    exit_code = 5
+
+class PopulationError(LedgerError):
+    """The population has no ledger, or has one already, or the ledger is that of another."""
+
+    exit_code = 2
 
 
 class BudgetRefusedError(LedgerError):
     """The ledger refuses: the population's cap does not allow it."""
+
+    exit_code = 5

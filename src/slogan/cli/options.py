@@ -282,6 +282,10 @@ class Recording:
     "The ledger's file, if it is not found by the name of the population."
     allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
     "Release although no accounting covers it and the population has a cap."
+    title: str | None = None
+    "What the ledger calls the release."
+    recipient: str | None = None
+    "For whom the release is, for the ledger."
 
     def opened(self) -> Ledger | None:
         """The ledger; None if none is named."""

@@ -66,6 +66,8 @@ def sanitize(
             output=output,
             force=force,
             ledger=ledger,
+            title=recording.title,
+            recipient=recording.recipient,
             allow_unaccounted=recording.allow_unaccounted,
             seed=seed,
             progress=progress,

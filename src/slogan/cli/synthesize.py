@@ -57,6 +57,8 @@ def synthesize(
             output=output,
             force=force,
             ledger=ledger,
+            title=recording.title,
+            recipient=recording.recipient,
             seed=seed,
             progress=progress,
         ) as release,

@@ -144,7 +144,8 @@ class Release(ABC):
         Args:
             folder: The folder.
             force: Replace an older release.
-            ledger: Where the release is recorded.
+            ledger: Where the release is recorded; only `sanitize()` and `synthesize()` take one for
+                a release that has a cost.
             allow_unaccounted: Release although the ledger's cap says nothing about it.
         """
         given = {
@@ -155,6 +156,11 @@ class Release(ABC):
         }
         changes: dict[str, Any] = {name: new for name, new in given.items() if new is not None}
         goal = replace(self.job.destination, **changes)
+        if goal.ledger != self.job.destination.ledger and self.cost is not None:
+            raise OptionError(
+                "the noise of this release was drawn before this ledger was asked",
+                hint="give ledger= to sanitize() or synthesize(), which ask it first",
+            )
         target = goal.require(self.log)
         with self.job.steps.step("write"):
             recorded = publish_recorded(
@@ -163,6 +169,7 @@ class Release(ABC):
                 force=goal.force,
                 charge=self._charge,
                 ledger=goal.ledger,
+                reservation=self.job.reservation,
                 allow_unaccounted=goal.allow_unaccounted,
             )
         folders.remove(folders.place(target))  # of another run, killed while it solved
@@ -196,6 +203,7 @@ class Release(ABC):
             parameters={**self.budget.parameters(), **self.parameters},
             cost=self.cost,
             test_run=self.job.test_run,
+            **self.job.destination.labels(),
         )
 
     def to_arrow(self) -> Any:
@@ -280,8 +288,12 @@ class Release(ABC):
         return before, after
 
     def close(self) -> None:
-        """Forget the log."""
-        self.job.engine.close()
+        """Forget the log. A release that was never saved counts in its ledger all the same."""
+        try:
+            if self.job.reservation is not None and self.folder is None:
+                self.job.reservation.end(drawn=True, cost=self.cost)
+        finally:
+            self.job.engine.close()
 
     def __enter__(self) -> Self:
         return self

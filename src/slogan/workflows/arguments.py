@@ -32,6 +32,8 @@ class SanitizeOptions(TypedDict, total=False):
     output: str | Path | None
     force: bool
     ledger: Ledger | None
+    title: str | None
+    recipient: str | None
     allow_unaccounted: bool
     seed: int | None
     progress: Progress | bool | None

@@ -74,6 +74,8 @@ def sanitize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
+    title: str | None = None,
+    recipient: str | None = None,
     allow_unaccounted: bool = False,
     seed: int | None = None,
     progress: Progress | bool | None = None,
@@ -97,8 +99,10 @@ def sanitize(
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
-        ledger: Records the release. It is asked before the log is counted, and charged for a run
-            whose noise left nothing to release.
+        ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
+            unless nothing was drawn.
+        title: What the ledger calls the release.
+        recipient: For whom it is, for the ledger.
         allow_unaccounted: Release although the ledger's cap says nothing about it.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
@@ -117,7 +121,12 @@ def sanitize(
         log,
         spendable,
         destination=Destination(
-            folder=output, force=force, ledger=ledger, allow_unaccounted=allow_unaccounted
+            folder=output,
+            force=force,
+            ledger=ledger,
+            allow_unaccounted=allow_unaccounted,
+            title=title,
+            recipient=recipient,
         ),
         planned_cost=divide(spendable, mode.sampling_share).cost if private else None,
         pseudonyms=pseudonyms,

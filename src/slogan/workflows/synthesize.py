@@ -44,6 +44,8 @@ def synthesize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
+    title: str | None = None,
+    recipient: str | None = None,
     seed: int | None = None,
     progress: Progress | bool | None = None,
 ) -> SyntheticRelease:
@@ -63,8 +65,10 @@ def synthesize(
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
-        ledger: Records the release. It is asked before the log is counted, and charged for a run
-            whose noise left nothing to release.
+        ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
+            unless nothing was drawn.
+        title: What the ledger calls the release.
+        recipient: For whom it is, for the ledger.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
@@ -75,8 +79,10 @@ def synthesize(
         ReleaseKind.SYNTHETIC_USERS,
         log,
         spendable,
-        destination=Destination(folder=output, force=force, ledger=ledger),
-        planned_cost=spread(spendable, association=True).cost,
+        destination=Destination(
+            folder=output, force=force, ledger=ledger, title=title, recipient=recipient
+        ),
+        planned_cost=spending.cost,
         seed=seed,
         engine=engine,
         progress=progress,
