@@ -198,7 +198,7 @@ class Composed(NamedTuple):
     epsilon_at_delta: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Books:
     """A ledger as it stood at one moment, checked link by link."""
 
@@ -281,6 +281,9 @@ class Books:
         costs = [e.cost.cost for e in self.runs.values() if e.cost is not None]
         self._require_sums(costs)
         return sum(costs, NOTHING)
+
+    def __repr__(self) -> str:
+        return f"<Books: {len(self.links):,} entries of {self.file}, head {self.head}>"
 
     def _require_sums(self, costs: list[Cost]) -> None:
         """Refuse fractions that have so little in common that adding them up takes hours."""
