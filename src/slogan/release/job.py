@@ -12,7 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import Cost
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Engine
-from slogan.engines.pseudonyms import fresh_pseudonyms
+from slogan.engines.pseudonyms import IdKind, fresh_pseudonyms
 from slogan.errors import OptionError, TooFewUsersError
 from slogan.histogram import Output
 from slogan.ledger.entries import LONGEST_LABEL
@@ -139,11 +139,13 @@ class Job:
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",
         }
 
-    def names_for(self, output: Output) -> list[str] | None:
+    def id_kind(self) -> IdKind | None:
+        """What fresh user-IDs look like, known before anything is drawn; None keeps real IDs."""
+        return self.engine.id_kind(fresh=self.pseudonyms == "fresh")
+
+    def names_for(self, output: Output, kind: IdKind | None) -> list[str] | None:
         """Fresh names for the users of an output, drawn for them alone; None keeps real IDs."""
-        if self.pseudonyms == "keep":
-            return None
-        return fresh_pseudonyms(output.users, self.engine.id_kind(output), self.rng)
+        return None if kind is None else fresh_pseudonyms(output.users, kind, self.rng)
 
 
 @contextmanager

@@ -140,6 +140,7 @@ def sanitize(
         with job.steps.step("count"):
             counted = apart.count(job.log) if apart else job.engine.count(job.log)
         counted.require_shared_pairs()
+        ids = job.id_kind()
         planner = Planner(goal, spendable, solving, job.steps)
         if isinstance(mode, LaplaceCounts):
             planned = planner.laplace(counted.hist, mode, job.rng)
@@ -149,7 +150,7 @@ def sanitize(
             planned = planner.exact(counted.hist)
         with job.steps.step("sample"):
             output_log = planned.sample(job.rng)
-            names = job.names_for(output_log)
+            names = job.names_for(output_log, ids)
         return SanitizedRelease(
             job=job,
             parameters=job.parameters(goal, solving.parameters(), mode.parameters()),

@@ -28,11 +28,12 @@ def sanitize_private(job: Job, mode: PrivateCounts, objective: Objective) -> Pri
     division, select = divide(job.budget, mode.sampling_share), selection.load(mode.selector)
     with job.steps.step("count"):
         counted = job.engine.count(job.log, unique_pairs=True)
+    ids = job.id_kind()
     rows = draw_rows(
         counted, job.budget, division, select, objective=objective, rng=job.rng, steps=job.steps
     )
     with job.steps.step("sample"):
-        names = job.names_for(rows.output)
+        names = job.names_for(rows.output, ids)
     return PrivateRowsRelease(
         job=job,
         parameters=job.parameters(objective, mode.parameters()) | _constants(division),

@@ -16,7 +16,6 @@ from slogan.dp.statistics import Spending, Statistics, constants, measure, sprea
 from slogan.dp.synthesis import deal, fit_mixture, generator_of
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.engines.pseudonyms import fresh_pseudonyms
 from slogan.histogram import Output
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
@@ -89,6 +88,7 @@ def synthesize(
     ) as job:
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
+        ids = job.id_kind()
         users, statistics = make_users(
             counted,
             spendable,
@@ -100,7 +100,7 @@ def synthesize(
             steps=job.steps,
         )
         with job.steps.step("synthesis"):
-            names = fresh_pseudonyms(users.users, job.engine.id_kind(None), job.rng)
+            names = job.names_for(users, ids)
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(
