@@ -223,7 +223,7 @@ def read(
         addresses=addresses,
         format=kind,
         compression=compression,
-        header=columns is None,
+        header=columns is None or kind == "jsonl",
         encoding=encoding,
         columns=found,
         skip_bad_rows=skip,
@@ -257,12 +257,11 @@ def declared_table(log: SearchLog) -> Any:
     An engine would look at objects to find a type, and publish what one user's row did to it.
     """
     table: Any = log.table
-    kinds: Any = getattr(table, "dtypes", None)
-    if not hasattr(kinds, "items"):  # not of pandas
+    if type(table).__module__.partition(".")[0] != "pandas":
         return table
     roles = {name: role for role, name in log.columns.roles.items()}
     texts: dict[str, Any] = {}
-    for name in (name for name, kind in kinds.items() if str(kind) == "object"):
+    for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
         values = table[name]
         known = values.notna() if name in roles else [False] * len(values)
         text = [_text(v, roles[name]) if k else None for v, k in zip(values, known, strict=True)]
