@@ -71,7 +71,7 @@ def write(file: Path, rows, columns=COLUMNS) -> Path:
     elif file.suffix == ".jsonl":
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         for record in records:
-            record["clicks"] = int(record["clicks"])
+            record["count"] = int(record.pop("clicks"))
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
     else:
         with duckdb.connect() as sql:
