@@ -117,12 +117,17 @@ class Chain:
     def _replace(self, content: bytes) -> None:
         new = self._beside(".new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with open(os.open(new, flags, 0o600), "wb") as file:  # noqa: PTH123 - a mode from the start
-            self._share(file.fileno())
-            file.write(content)
-        sync(new)
-        new.replace(self.file)
-        sync(self.file.parent)
+        try:
+            with open(os.open(new, flags, 0o600), "wb") as file:  # noqa: PTH123 - a mode at once
+                self._share(file.fileno())
+                file.write(content)
+            sync(new)
+            new.replace(self.file)
+            sync(self.file.parent)
+        except BaseException:  # also an interrupt
+            with suppress(OSError):
+                new.unlink()
+            raise
 
     def _share(self, handle: int) -> None:
         """Open a file to the group, if the folder is one that a team shares (mode 2770)."""
