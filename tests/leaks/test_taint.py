@@ -196,7 +196,7 @@ SOURCES = {
             *("objective", "min_support", "output_size", "solver", "time_limit", "gap", "encoding"),
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
-            *("association", "taxonomy_sha256"),
+            *("association", "taxonomy_sha256", "accept_weak_privacy"),
         )
     },
     **{f"parameters.{name}": BUDGET for name in ("sampling_cap", "selection_delta", "share_*")},

@@ -25,7 +25,7 @@ from slogan.progress import Progress, Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Destination, started_job
 from slogan.release.kinds import SyntheticRelease
-from slogan.workflows.arguments import budget_from, objective_from
+from slogan.workflows.arguments import accepted, budget_from, objective_from
 
 
 def synthesize(
@@ -45,6 +45,7 @@ def synthesize(
     ledger: Ledger | None = None,
     title: str | None = None,
     recipient: str | None = None,
+    accept_weak_privacy: bool = False,
     seed: int | None = None,
     progress: Progress | bool | None = None,
 ) -> SyntheticRelease:
@@ -55,7 +56,7 @@ def synthesize(
         budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
         epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
         exp_epsilon: e^ε instead of ε.
-        delta: δ.
+        delta: δ, the chance that the ε limit fails: below 1/(10 × users).
         objective: What becomes of the private counts; they stay as they are if not given.
         association: What users hold together: "domains" (pairs of one site are of one kind),
             "spectral" (each pair is its own kind), "taxonomy", or "independent".
@@ -68,10 +69,12 @@ def synthesize(
             unless nothing was drawn.
         title: What the ledger calls the release.
         recipient: For whom it is, for the ledger.
+        accept_weak_privacy: Release although ε is above 10 or δ above 1/1000, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
+    weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
     kinds, select = Kinds.asked(association, taxonomy), selection.load(selector)
     spending = spread(spendable, association=kinds.looks)
     with started_job(
@@ -104,7 +107,7 @@ def synthesize(
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(
-                goal, {"selector": selector}, kinds.parameters(), constants(spending)
+                goal, {"selector": selector}, kinds.parameters(), constants(spending), weak
             ),
             counted=counted,
             output=users,
