@@ -117,7 +117,7 @@ class PrivacyBudget:
 
     @property
     def epsilon_at_most(self) -> Fraction:
-        """ε, or just above the logarithm of e^ε."""
+        """ε; where e^ε was given, its logarithm rounded up."""
         if self.epsilon is not None:
             return exact(self.epsilon)
         up, ratio = Context(prec=_DIGITS, rounding=ROUND_CEILING), exact(self.exp_epsilon or 0)
@@ -127,7 +127,7 @@ class PrivacyBudget:
 
     @property
     def ratio_at_most(self) -> Fraction:
-        """e^ε, or just above it."""
+        """e^ε, rounded up where it is irrational."""
         if self.exp_epsilon is not None:
             return exact(self.exp_epsilon)
         up, power = Context(prec=_DIGITS, rounding=ROUND_CEILING), exact(self.epsilon or 0)

@@ -14,7 +14,7 @@ _OPTION = re.compile(
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
 )
-_FLAGS = frozenset(("force", "allow-unaccounted", "raise-cap", "create"))
+_FLAGS = frozenset(("force", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create"))
 _INSIDE = {
     "time-limit": "solver=Solver(time_limit={})",
     "memory-limit": "engine=DuckDB(memory_limit={})",

@@ -113,8 +113,10 @@ def forge_words(folder: Path) -> None:
     with contextlib.suppress(ValidationError, BudgetError):
         manifest = Manifest.model_validate_json(file.read_bytes())
         budget = slogan.PrivacyBudget(**manifest.budget.model_dump())
-        promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, budget)
+        kind, ids = ReleaseKind.EXACT_COUNTS, manifest.pseudonyms
+        promise = promise_of(kind, {}, budget, pseudonyms=ids)
         told = {"promise": promise.name, "guarantees": promise.guarantees}
+        told["not_guaranteed"] = promise.not_guaranteed
         manifest = manifest.model_copy(update=told)
         file.write_text(manifest.model_dump_json())
         (folder / "public/report.html").write_text(public_page(manifest))
