@@ -49,8 +49,7 @@ def session(
     ] = None,
 ) -> None:
     """Read the configuration, then run a verb: flag > environment > file > default."""
-    # A variable names its verb: the δ of sanitize would be no δ for synthesize.
-    sources: list[Any] = [Env("SLOGAN_")]
+    sources: list[Any] = [Env("SLOGAN_", command=False)]
     if config is not None:
         check_configuration(config)
         sources.append(Toml(config, must_exist=True))

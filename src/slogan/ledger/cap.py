@@ -65,12 +65,11 @@ class Cap:
 
     def admits(self, spent: Cost) -> bool:
         """Whether releases that cost this much together stay within every limit."""
-        return self.limits.covers(spent)
+        return min(self._remaining(spent).values()) >= 0
 
     def remaining(self, spent: Cost) -> Cost:
         """What is left of every limit; 0 where nothing is."""
-        gone = spent.parts()
-        left = {name: limit - gone[name] for name, limit in self.limits.parts().items()}
+        left = self._remaining(spent)
         return Cost(**{name: max(Fraction(0), part) for name, part in left.items()})
 
     def exceeds(self, other: "Cap") -> bool:
@@ -91,6 +90,10 @@ class Cap:
             return None
         epsilon = gaussian_epsilon(curved, left.mu_squared)
         return Room(_rounded_down(min(epsilon, self.epsilon)), _rounded_down(delta))
+
+    def _remaining(self, spent: Cost) -> dict[str, Fraction]:
+        gone = spent.parts()
+        return {name: limit - gone[name] for name, limit in self.limits.parts().items()}
 
 
 def _rounded_down(number: Fraction) -> float:

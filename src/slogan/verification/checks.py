@@ -71,12 +71,7 @@ def _words(evidence: Evidence) -> Finding:
     manifest = evidence.manifest
     budget = manifest.budget.model_dump()
     try:
-        promise = promise_of(
-            manifest.kind,
-            manifest.parameters,
-            PrivacyBudget(**budget),
-            pseudonyms=manifest.pseudonyms,
-        )
+        promise = promise_of(manifest.kind, manifest.parameters, PrivacyBudget(**budget))
     except (BudgetError, KeyError) as cause:
         raise NotPossibleError("the manifest has no valid budget or parameters") from cause
     told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
