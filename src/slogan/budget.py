@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 
@@ -47,6 +47,15 @@ def exp_rounded_down(power: Fraction) -> Fraction:
     return Fraction(exponent.exp(down).next_minus(down))
 
 
+def at_most(number: Number, digits: int = 4) -> str:
+    """A positive number for people, rounded up: 2.719 for e, 22,030 for e^10, 1e-06 for 1/10^6."""
+    value, up = Fraction(str(number)), Context(prec=digits, rounding=ROUND_CEILING)
+    shown = up.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(up)
+    if -5 < (power := shown.adjusted()) < 15:
+        return f"{shown:,f}"
+    return f"{shown.scaleb(-power, up):f}e{power:+03d}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrivacyBudget:
     """How far one user's presence may change the output, as (ε, δ).
@@ -69,7 +78,7 @@ class PrivacyBudget:
         if not 0 < delta < 1:
             raise BudgetError(
                 f"delta must lie strictly between 0 and 1, got {self.delta}",
-                hint="with real user-IDs delta bounds the chance that a user's rows are published",
+                hint="1e-6 is common for synthesize; for sanitize it is the share of people shown",
             )
         _ = self.allowance  # a budget that exists is valid
 
@@ -105,6 +114,25 @@ class PrivacyBudget:
         if self.epsilon is not None:
             return float(exact(self.epsilon))
         return math.log(exact(self.exp_epsilon or 0))
+
+    @property
+    def epsilon_at_most(self) -> Fraction:
+        """ε; where e^ε was given, its logarithm rounded up."""
+        if self.epsilon is not None:
+            return exact(self.epsilon)
+        up, ratio = Context(prec=_DIGITS, rounding=ROUND_CEILING), exact(self.exp_epsilon or 0)
+        # Decimal.ln and exp round half-even whatever the context says: one unit further is above.
+        quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+        return Fraction(quotient.ln(up).next_plus(up))
+
+    @property
+    def ratio_at_most(self) -> Fraction:
+        """e^ε, rounded up where it is irrational."""
+        if self.exp_epsilon is not None:
+            return exact(self.exp_epsilon)
+        up, power = Context(prec=_DIGITS, rounding=ROUND_CEILING), exact(self.epsilon or 0)
+        exponent = up.divide(Decimal(power.numerator), Decimal(power.denominator))
+        return Fraction(exponent.exp(up).next_plus(up))
 
     @property
     def delta_value(self) -> float:

@@ -14,7 +14,7 @@ _OPTION = re.compile(
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
 )
-_FLAGS = frozenset(("force", "allow-unaccounted", "raise-cap", "create"))
+_FLAGS = frozenset(("force", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create"))
 _INSIDE = {
     "time-limit": "solver=Solver(time_limit={})",
     "memory-limit": "engine=DuckDB(memory_limit={})",
@@ -223,10 +223,16 @@ class VerificationError(SloganError):
 
 
 class LedgerError(SloganError):
-    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable, not there."""
+    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable."""
 
-    exit_code = 5
+
+class PopulationError(LedgerError):
+    """The population has no ledger, or has one already, or the ledger is that of another."""
+
+    exit_code = 2
 
 
 class BudgetRefusedError(LedgerError):
     """The ledger refuses: the population's cap does not allow it."""
+
+    exit_code = 5

@@ -45,6 +45,19 @@ class SeededRandomness:
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64).reshape(n)
 
 
+class WatchedRandomness:
+    """The words of another source, and whether any was ever drawn."""
+
+    def __init__(self, source: Randomness) -> None:
+        self.seed: int | None = source.seed
+        self.drawn = False
+        self._source = source
+
+    def words(self, n: int) -> Words:
+        self.drawn = True  # before the draw: an interrupt may come in between
+        return self._source.words(n)
+
+
 def randomness(seed: int | None) -> Randomness:
     """The operating system's source, unless a seed marks a test run."""
     return SystemRandomness() if seed is None else SeededRandomness(seed)

@@ -36,19 +36,14 @@ def steps_of(site, mode="sanitize"):
 DISPENSABLE = ("stage ", "remove ", "rmdir ")
 
 
-def code_of(name):
-    """How a run ends that fails at a step."""
-    return 5 if "web-users" in name or name == "fsync ledgers" else 1
-
-
 def full_at(site, mode, steps, n, fault):
     """A run that finds the disk full at its nth step, or from there on; whether it failed."""
     target = f"release-{n}"
     answer, said = site.perform(site.run(mode, target, at=n, fault=fault))[0], site.say()
     assert answer["steps"][-1].replace(target, "release") == steps[n - 1]
     struck = steps[n - 1 :] if fault == STAYS_FULL else steps[n - 1 : n]
-    if codes := {code_of(name) for name in struck if not name.startswith(DISPENSABLE)}:
-        check_words(answer, said, code=codes, saying=NO_SPACE)
+    if not all(name.startswith(DISPENSABLE) for name in struck):
+        check_words(answer, said, code={1}, saying=NO_SPACE)
         there = f"rename {target}" in answer["steps"][:-1]
         assert ("is whole" in said) == there
     else:

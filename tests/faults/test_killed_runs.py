@@ -4,13 +4,15 @@ A step is a change of a disk, or the begin or end of a stage.
 """
 
 import random
+import shutil
 import signal
 import time
 
 import pytest
-from tests.faults.doomed_runs import KILL, MODES, assert_whole
+from tests.faults.doomed_runs import KILL, MODES, assert_whole, write_begins
 
 import slogan
+from slogan.dp.accounting import Cost
 
 STAGES = {
     "sanitize": ("count", "constrain", "solve", "gate", "sample", "write"),
@@ -54,7 +56,9 @@ def steps_of(site, mode, *more):
 def strikes(site, mode, *names):
     """The numbers of the first steps of these names; each is struck before it is done."""
     steps = steps_of(site, mode)
-    return [steps.index(name) + 1 for name in names]
+    begin = write_begins(steps)
+    late = {"rename web-users.ledger": begin}
+    return [steps.index(name, late.get(name, 0)) + 1 for name in names]
 
 
 @every_mode
@@ -71,6 +75,25 @@ def test_a_kill_at_some_steps(site, ladder, mode):
 
     ladder.count("faults injected", len(chosen))
     assert slogan.verify(site.log, site.releases / f"release-{chosen[-1]}").ok
+
+
+@pytest.mark.parametrize("mode", ["private", "synthesize"])
+def test_a_killed_run_keeps_its_reservation(site, ladder, mode):
+    """Whatever it was about to do: look at the log, draw again, or write."""
+    planned = []
+    for name in ("stage count", "stage counts", "rename release"):
+        (step,) = strikes(site, mode, name)
+        site.replaced[site.manifest()] += 1
+        shutil.rmtree(site.releases / "release")
+        strike(site, mode, f"release-{step}", at=step, fault=KILL, recorded=True)
+        planned = [entry.cost for entry in site.ledger.books().reserved.values()]
+
+    ladder.count("faults injected", 3)
+    assert len(planned) == 3
+    assert len(set(planned)) == 1
+    books = site.ledger.books()
+    released = [entry.cost.cost for entry in books.releases]
+    assert books.spent == sum([*released, *(cost.cost for cost in planned)], Cost())
 
 
 @pytest.mark.long

@@ -57,7 +57,9 @@ def test_a_user_without_home_or_installation_to_write_to_can_use_slogan(user, tm
     slogan("generate", "log.tsv", "--users", "400", "--seed", "1")
     solving = ["--time-limit", "5"]
     sanitized = slogan("sanitize", "log.tsv", "-o", "sanitized", *BUDGET, *solving)
-    synthesized = slogan("synthesize", "log.tsv", "-o", "synthesized", *BUDGET)
+    synthesized = slogan(
+        *("synthesize", "log.tsv", "-o", "synthesized", *BUDGET, "--accept-weak-privacy")
+    )
 
     assert sanitized["clicks_out"] > 0
     assert synthesized["clicks_out"] > 0

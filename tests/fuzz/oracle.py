@@ -10,9 +10,11 @@ import json
 import math
 import re
 
-LINE_END = re.compile(rb"\r\n|\n|\r")
+NAMES = ("user", "query", "url", "count")
 SEPARATOR = "\x1c\x1d\x1e\x1f"
 UNREADABLE = "unreadable"
+NESTED = "nested"
+OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 _LENIENT = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
@@ -21,8 +23,9 @@ _NUMBER = re.compile(
 
 
 def lines(data: bytes) -> list[tuple[int, bytes]]:
-    """Every line that is not empty, with its number."""
-    return [(n, line) for n, line in enumerate(LINE_END.split(data), start=1) if line]
+    """Every line that is not empty, with its number; a return before its end is part of it."""
+    ended = (line.removesuffix(b"\r") for line in data.split(b"\n"))
+    return [(n, line) for n, line in enumerate(ended, start=1) if line]
 
 
 def judged(user, query, url, count):  # noqa: PLR0911 – one for each reason
@@ -63,27 +66,41 @@ def number(text):
         return None
 
 
+def spoiled(text):
+    """Whether a text holds what no line may: a return, or a delimiter of the readers."""
+    return any(sign in text for sign in ("\r", SEPARATOR, SEPARATOR[::-1]))
+
+
 def tsv(line: bytes, encoding: str):
     text = _decoded(line, encoding)
     if text is None:
         return None
     fields = text.split("\t")
-    if SEPARATOR in text or len(fields) != 4:
+    if spoiled(text) or len(fields) != 4:
         return UNREADABLE
     return judged(*fields)
 
 
 def csv(line: bytes, encoding: str):
-    """A line of CSV that has no quotes, or where they are where they belong."""
+    """A line of CSV, from left to right: a field ends at a comma that is outside quotes."""
     text = _decoded(line, encoding)
     if text is None:
         return None
-    fields = re.findall(r'(?:^|,)("(?:[^"]|"")*"|[^,]*)', text)
-    while len(fields) > 4 and fields[-1] in ("", '""', "\0", '"\0"'):
-        fields.pop()  # columns too many that are empty do no harm; DuckDB takes a NUL for nothing
-    if len(fields) != 4:
-        return None
-    return judged(*(f[1:-1].replace('""', '"') if f[:1] == '"' else f for f in fields))
+    if spoiled(text):
+        return UNREADABLE
+    fields, rest = [], text
+    while rest is not None:
+        if rest.startswith('"'):
+            end = re.match(r'"(?:[^"]|"")*"', rest)
+            if end is None or rest[end.end() : end.end() + 1] not in ("", ","):
+                return OPEN_QUOTE
+            field, after = end[0][1:-1].replace('""', '"'), rest[end.end() :]
+        else:
+            field = rest.partition(",")[0]
+            after = rest[len(field) :]
+        fields.append(field)
+        rest = after[1:] if after else None
+    return judged(*fields) if len(fields) == 4 else UNREADABLE
 
 
 def jsonl(line: bytes, encoding: str):
@@ -99,9 +116,11 @@ def jsonl(line: bytes, encoding: str):
         if _LENIENT.search(text):
             raise LenientError from None
         return UNREADABLE
-    if SEPARATOR in text or not isinstance(found, dict):
+    if spoiled(text) or not isinstance(found, dict):
         return UNREADABLE
-    return judged(*(_text(found.get(name)) for name in ("user", "query", "url", "count")))
+    if any(isinstance(found.get(name), dict | list) for name in NAMES):
+        return NESTED
+    return judged(*(_text(found.get(name)) for name in NAMES))
 
 
 class LenientError(Exception):

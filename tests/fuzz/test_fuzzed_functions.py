@@ -104,6 +104,8 @@ def chain():
         },
         {"kind": "nothing", "method": "m", "parameters": {}, "cost": zero, "test_run": False},
         {"kind": "outcome", "release": 2, "outcome": "abandoned"},
+        {"kind": "reserved", "method": "m", "parameters": {}, "cost": zero, "test_run": False},
+        {"kind": "returned", "reservation": 5},
     ]
     return b"".join(link.line() for link in linked(entries))
 

@@ -74,9 +74,8 @@ def forced(monkeypatch):
     monkeypatch.setattr(sanitize_private, "capped_sample", lambda *_, **__: drawn)
     for module, name in ((sanitize_private, "private_histogram"), (synthesize, "make_users")):
         monkeypatch.setattr(module, name, replayed(getattr(module, name)))
-    for module in (job, synthesize):
-        names = lambda n, kind, rng: [str(10 + i) for i in range(n)]  # noqa: E731
-        monkeypatch.setattr(module, "fresh_pseudonyms", names)
+    names = lambda n, kind, rng: [str(10 + i) for i in range(n)]  # noqa: E731
+    monkeypatch.setattr(job, "fresh_pseudonyms", names)
 
 
 def replayed(call):
@@ -197,7 +196,7 @@ SOURCES = {
             *("objective", "min_support", "output_size", "solver", "time_limit", "gap", "encoding"),
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
-            *("association", "taxonomy_sha256"),
+            *("association", "taxonomy_sha256", "accept_weak_privacy"),
         )
     },
     **{f"parameters.{name}": BUDGET for name in ("sampling_cap", "selection_delta", "share_*")},

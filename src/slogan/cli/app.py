@@ -49,7 +49,8 @@ def session(
     ] = None,
 ) -> None:
     """Read the configuration, then run a verb: flag > environment > file > default."""
-    sources: list[Any] = [Env("SLOGAN_", command=False)]
+    # A variable names its verb: the δ of sanitize would be no δ for synthesize.
+    sources: list[Any] = [Env("SLOGAN_")]
     if config is not None:
         check_configuration(config)
         sources.append(Toml(config, must_exist=True))

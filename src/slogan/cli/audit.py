@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Budgeting, Counting, Logs, Reading, Trial
+from slogan.cli.options import AttackedBudget, Counting, Logs, Reading, Trial
 from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import OptionError, VerificationError
 from slogan.modes import Counts, SyntheticUsers
@@ -26,7 +26,7 @@ def audit(
     association: str | None = None,
     taxonomy: Path | None = None,
     trials: int = 2_000,
-    budgeting: Budgeting = Budgeting(),
+    budgeting: AttackedBudget = AttackedBudget(),
     utility: Trial = Trial(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),

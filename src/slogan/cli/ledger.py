@@ -15,7 +15,7 @@ from slogan.cli.options import Capping
 from slogan.cli.terminal import Json, show, table, with_notes
 
 if TYPE_CHECKING:
-    from slogan.ledger.entries import Books
+    from slogan.ledger.entries import Books, Costs, Entry
 
 
 def ledger(
@@ -54,7 +54,7 @@ def ledger(
         books.require_link(expect_head)
     if cap is not None:
         books = place.set_cap(cap, allow_raise=capping.raise_cap)
-    show(books, lambda books: _entries(books.to_dict()), json=json)
+    show(books, _entries, json=json)
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,13 @@ class _Ledgers:
         return {"ledgers": [books.to_dict() for books in self.books]}
 
 
-def _entries(books: dict[str, Any]) -> RenderableType:
-    """Every entry, what it comes to, and what remains."""
-    outcomes = {e["release"]: e["outcome"] for e in books["entries"] if e["kind"] == "outcome"}
-    rows = (_entry(entry, outcomes) for entry in books["entries"] if entry["kind"] != "outcome")
+def _entries(books: Books) -> RenderableType:
+    """Every run, what all come to, and what remains."""
+    rows = [
+        [str(link.number), link.time[:16].replace("T", " "), *map(Text, cells)]
+        for link, entry in zip(books.links, books.entries, strict=True)
+        if (cells := _cells(link.number, entry, books))
+    ]
     shown = table(("#", "UTC", "entry", "cost", "outcome"), rows, left=5)
     for column in shown.columns[:2]:
         column.no_wrap = True
@@ -80,66 +83,93 @@ def _populations(ledgers: _Ledgers) -> RenderableType:
     if not ledgers.books:
         return Text("no ledger yet; slogan ledger --population NAME --create starts one")
     rows: list[list[str]] = []
-    for books in ledgers.to_dict()["ledgers"]:
-        cap = books["cap"] or {"epsilon": "–", "delta": "–"}
-        caps = (str(cap["epsilon"]), str(cap["delta"]))
-        room = _room(books["remaining"])
-        rows.append([books["population"], f"{books['releases']:,}", *caps, room])
+    for books in ledgers.books:
+        cap = books.cap
+        caps = ("–", "–") if cap is None else (str(float(cap.epsilon)), str(float(cap.delta)))
+        rows.append([books.population, f"{len(books.releases):,}", *caps, _room(books)])
     headings = ("population", "releases", "ε cap", "δ cap", "remains for one release")
     return table(headings, rows)
 
 
-def _entry(entry: dict[str, Any], outcomes: dict[int, str]) -> list[str]:
-    start = [str(entry["number"]), entry["time"][:16].replace("T", " ")]
-    if entry["kind"] == "opened":
-        return [*start, f"opened for {entry['population']}", "", ""]
-    if entry["kind"] == "cap":
-        change = "cap raised" if entry["raised"] else "cap set"
-        promise = f"{change}: ε = {_short(entry['epsilon'])}, δ = {_short(entry['delta'])}"
-        return [*start, promise, f"at most {_parts(entry['limits'])}", ""]
-    kind = " (TEST RUN)" if entry["test_run"] else ""
-    cost = _parts(entry["cost"]) if entry["cost"] else "not accountable"
-    came = "nothing" if entry["kind"] == "nothing" else outcomes.get(entry["number"], "open")
-    return [*start, f"{entry['method']}{kind}", cost, came]
+def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | None:
+    """What is said of an entry; None if another one says it."""
+    from slogan.ledger.entries import (
+        Booked,
+        CameToNothing,
+        CapSet,
+        Opened,
+        Reserved,
+        Returned,
+        Settled,
+    )
+
+    if isinstance(entry, Opened):
+        return f"opened for {entry.population}", "", ""
+    if isinstance(entry, CapSet):
+        change = "cap raised" if entry.raised else "cap set"
+        promise = f"{change}: ε = {_short(entry.epsilon)}, δ = {_short(entry.delta)}"
+        return promise, f"at most {_parts(entry.limits)}", ""
+    if isinstance(entry, Returned | Settled) or (
+        isinstance(entry, Reserved) and isinstance(books.runs.get(number), Booked | CameToNothing)
+    ):
+        return None
+    said = f"{entry.method}{' (TEST RUN)' if entry.test_run else ''}"
+    said += f" “{entry.title}”" if entry.title else ""
+    said += f" for {entry.recipient}" if entry.recipient else ""
+    cost = _parts(entry.cost) if entry.cost else "not accountable"
+    if isinstance(entry, Reserved):
+        outcome = (
+            "reserved: runs, or was killed" if number in books.runs else "returned: drew nothing"
+        )
+    elif isinstance(entry, CameToNothing):
+        outcome = "nothing"
+    else:
+        outcome = books.outcomes.get(number, "open")
+        if outcome != "abandoned" and entry not in books.runs.values():
+            cost = "no more: saved before"
+    return said, cost, outcome
 
 
-def _parts(cost: dict[str, str]) -> str:
-    symbols = {"μ²": "mu_squared", "ε": "epsilon", "δ": "delta"}
-    parts = {symbol: _short(cost[name]) for symbol, name in symbols.items()}
-    return ", ".join(f"{symbol} {part}" for symbol, part in parts.items() if part != "0")
+def _parts(cost: Costs) -> str:
+    parts = {"μ²": cost.mu_squared, "ε": cost.epsilon, "δ": cost.delta}
+    return ", ".join(f"{symbol} {_short(part)}" for symbol, part in parts.items() if part)
 
 
-def _short(fraction: str) -> str:
-    return f"{float(Fraction(fraction)):.4g}"
+def _short(fraction: Fraction) -> str:
+    return f"{float(fraction):.4g}"
 
 
-def _totals(books: dict[str, Any]) -> list[str]:
-    composed, cap = books["composed"], books["cap"]
-    reached = composed["epsilon_at_delta"]
+def _totals(books: Books) -> list[str]:
+    composed, reserved = books.composed, len(books.reserved)
+    reached = composed.epsilon_at_delta
     power = "no ε" if reached is None else f"ε = {reached:.4g}"
     lines = [
-        f"{books['releases']:,} releases count; what is accountable comes to "
-        f"δ = {composed['delta_at_epsilon']:.4g} at ε = {composed['epsilon']:g}, "
-        f"{power} at δ = {composed['delta']:g}"
+        f"{len(books.releases):,} releases count; what is accountable comes to "
+        f"δ = {composed.delta_at_epsilon:.4g} at ε = {composed.epsilon:g}, "
+        f"{power} at δ = {composed.delta:g}"
     ]
-    if cap is None:
+    if reserved:
+        lines.append(
+            f"{reserved:,} of the runs are not over, or were killed: their planned cost counts"
+        )
+    if books.cap is None:
         lines.append("no cap: the ledger records and refuses nothing")
     else:
-        lines.append(f"remains: {_room(books['remaining'])}")
-        if not cap["came_first"]:
+        lines.append(f"remains: {_room(books)}")
+        if not books.cap_came_first:
             lines.append(
                 "the cap came after a release: it is a promise about all of them only if what "
                 "they showed had no part in its choice"
             )
-    if books["unaccounted"]:
-        lines.append(f"no accounting covers {books['unaccounted']:,} of the releases")
-    if books["test_runs"]:
-        lines.append(f"{books['test_runs']:,} are test runs, which must not be published")
-    return [*lines, f"{books['file']}: every link checks", f"head {books['head']}"]
+    if books.unaccounted:
+        lines.append(f"no accounting covers {books.unaccounted:,} of the releases")
+    if books.test_runs:
+        lines.append(f"{books.test_runs:,} are test runs, which must not be published")
+    return [*lines, f"{books.file}: every link checks", f"head {books.head}"]
 
 
-def _room(remaining: dict[str, Any] | None) -> str:
-    if remaining is None:
+def _room(books: Books) -> str:
+    if books.cap is None:
         return "–"
-    room = remaining["one_release"]
-    return "nothing" if room is None else f"ε = {room['epsilon']:g} at δ = {room['delta']:g}"
+    room = books.room
+    return "nothing" if room is None else f"ε = {room.epsilon:g} at δ = {room.delta:g}"

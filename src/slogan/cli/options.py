@@ -138,7 +138,6 @@ class Budgeting:
     exp_epsilon: str | None = None
     "e^ε instead of ε, as in the paper's tables: 2 lets the odds double."
     delta: str | None = None
-    "δ: with real user-IDs, the largest chance that a given user's rows are shown."
 
     def budget(self) -> PrivacyBudget:
         """The budget, or what is missing."""
@@ -148,6 +147,46 @@ class Budgeting:
                 hint="give --epsilon or --exp-epsilon, and --delta, or a --config that has them",
             )
         return PrivacyBudget(epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta)
+
+
+@Parameter(name="*", group=Group("Privacy budget"))
+@dataclass(frozen=True, kw_only=True)
+class RowsBudget(Budgeting):
+    """The budget of real rows."""
+
+    delta: str | None = None
+    "δ: largest chance that a given person's real rows are published."
+    accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
+    "For --counts private: release although ε is above 10. The release says so."
+
+
+@Parameter(name="*", group=Group("Privacy budget"))
+@dataclass(frozen=True, kw_only=True)
+class SyntheticBudget(Budgeting):
+    """The budget of synthetic users."""
+
+    delta: str | None = None
+    "δ: chance that the ε limit fails. Keep it below 1 / (10 × users); 1e-6 is common."
+    accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
+    "Release although ε is above 10 or δ above 1/1000. The release says so."
+
+
+@Parameter(name="*", group=Group("Privacy budget"))
+@dataclass(frozen=True, kw_only=True)
+class AgreedBudget(Budgeting):
+    """The budget that a release must keep beside its own."""
+
+    delta: str | None = None
+    "δ that was agreed on. Without it the manifest's own budget alone is checked."
+
+
+@Parameter(name="*", group=Group("Privacy budget"))
+@dataclass(frozen=True, kw_only=True)
+class AttackedBudget(Budgeting):
+    """The budget that attacks try to contradict."""
+
+    delta: str | None = None
+    "δ of the release to attack, with its meaning in the verb that --mode names."
 
 
 @Parameter(name="*", group=Group("Utility"))
@@ -282,6 +321,10 @@ class Recording:
     "The ledger's file, if it is not found by the name of the population."
     allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
     "Release although no accounting covers it and the population has a cap."
+    title: str | None = None
+    "What the ledger calls the release."
+    recipient: str | None = None
+    "For whom the release is, for the ledger."
 
     def opened(self) -> Ledger | None:
         """The ledger; None if none is named."""

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.console import RenderableType
 
+from slogan.budget import at_most
 from slogan.cli.options import (
-    Budgeting,
     Counting,
     Force,
     Logs,
     Reading,
     Recording,
     ReleaseFolder,
+    RowsBudget,
     Seed,
     Utility,
 )
@@ -29,7 +30,7 @@ def sanitize(
     /,
     *,
     output: ReleaseFolder,
-    budgeting: Budgeting = Budgeting(),
+    budgeting: RowsBudget = RowsBudget(),
     utility: Utility = Utility(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),
@@ -46,7 +47,7 @@ def sanitize(
     Parameters
     ----------
     pseudonyms
-        Fresh random user-IDs, or the log's own.
+        Fresh random user-IDs, or keep the log's own, which then are public.
     """
     budget, counts = budgeting.budget(), counting.build()
 
@@ -66,7 +67,10 @@ def sanitize(
             output=output,
             force=force,
             ledger=ledger,
+            title=recording.title,
+            recipient=recording.recipient,
             allow_unaccounted=recording.allow_unaccounted,
+            accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,
             progress=progress,
         ) as release,
@@ -83,7 +87,11 @@ def text(saved: Saved) -> RenderableType:
     if isinstance(summary, SanitizedSummary):
         return released(saved, _planned(summary), summary.shared)
     assert isinstance(summary, PrivateRowsSummary)  # noqa: S101  the other kind of real rows
-    return released(saved, _private(summary))
+    shown = (
+        f"Rows of {summary.exposed_users_expected:,.1f} real people of {summary.users:,} are "
+        f"expected to be in this release, and of {summary.exposed_users_at_most:,.1f} at most."
+    )
+    return released(saved, _private(summary), first=[shown])
 
 
 def _planned(summary: SanitizedSummary) -> list[str]:
@@ -100,12 +108,10 @@ def _planned(summary: SanitizedSummary) -> list[str]:
 
 def _private(summary: PrivateRowsSummary) -> list[str]:
     return [
-        f"ε = {summary.epsilon:g}, δ = {summary.delta:g}, end to end, for any user added or "
-        "removed",
+        f"ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to end, for any "
+        "user added or removed",
         f"these are rows of real users: each is shown with a chance of at most δ; no more than "
         f"{summary.budget_per_user:.4g} clicks of a user are expected",
-        f"a row of {summary.exposed_users_expected:,.1f} users is expected to be shown, and of "
-        f"{summary.exposed_users_at_most:,.1f} of {summary.users:,} at most",
         f"{summary.pairs_selected:,} pairs could be released",
     ]
 

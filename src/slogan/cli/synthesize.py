@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
+from slogan.budget import at_most
 from slogan.cli.options import (
-    Budgeting,
     Force,
     Logs,
     Reading,
@@ -15,6 +15,7 @@ from slogan.cli.options import (
     ReleaseFolder,
     Seed,
     Synthesis,
+    SyntheticBudget,
 )
 from slogan.cli.terminal import Json, released, show, watching
 
@@ -27,7 +28,7 @@ def synthesize(
     /,
     *,
     output: ReleaseFolder,
-    budgeting: Budgeting = Budgeting(),
+    budgeting: SyntheticBudget = SyntheticBudget(),
     synthesis: Synthesis = Synthesis(),
     reading: Reading = Reading(),
     recording: Recording = Recording(),
@@ -57,6 +58,9 @@ def synthesize(
             output=output,
             force=force,
             ledger=ledger,
+            title=recording.title,
+            recipient=recording.recipient,
+            accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,
             progress=progress,
         ) as release,
@@ -79,8 +83,8 @@ def text(saved: Saved) -> RenderableType:
         )
     needed = summary.weight_needed
     lines = [
-        f"ε = {summary.epsilon:g}, δ = {summary.delta:g}, end to end, for any user added or "
-        "removed; no row belongs to a real user",
+        f"ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to end, for any "
+        "user added or removed; no row belongs to a real user",
         f"about {summary.coverage:.1%} of all clicks fall on the released pairs; {together}",
         f"a pair is released from about {needed:.0f} users on if they hold nothing else, from "
         f"{5 * needed:.0f} if each holds 25 pairs: more users release more pairs",

@@ -142,8 +142,10 @@ def with_notes(shown: Table, lines: Iterable[str], *, style: str = "dim") -> Ren
     return Group(shown, Text(), Text("\n".join(lines), style=style))
 
 
-def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> RenderableType:
-    """How much went in and came out, what is to be said of the kind, and what comes next."""
+def released(
+    saved: Saved, lines: list[str], shared: LogSizes | None = None, *, first: Sequence[str] = ()
+) -> RenderableType:
+    """What must not be missed, how much went in and came out, and what comes next."""
     summary = saved.summary
     rows = (
         ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
@@ -162,7 +164,9 @@ def released(saved: Saved, lines: list[str], shared: LogSizes | None = None) -> 
         f"took {sum(summary.seconds.values()):.1f} s",
         f"next: slogan verify LOG {saved.folder}   (publish only {saved.folder}/public)",
     ]
-    return with_notes(table(headings, cells), [*test_run, *lines, *rest], style="")
+    shown = with_notes(table(headings, cells), [*test_run, *lines, *rest], style="")
+    alarms = [*first, *(f"WARNING: {warning}" for warning in summary.warnings)]
+    return Group(Text("\n".join(alarms), style="bold yellow"), shown) if alarms else shown
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Budgeting, LogAndRelease, Reading, log_and_release
+from slogan.cli.options import AgreedBudget, LogAndRelease, Reading, log_and_release
 from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import VerificationError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def verify(
     *paths: LogAndRelease,
-    budgeting: Budgeting = Budgeting(),
+    budgeting: AgreedBudget = AgreedBudget(),
     reading: Reading = Reading(),
     json: Json = False,
 ) -> None:
@@ -26,7 +26,7 @@ def verify(
     `slogan verify clicks.tsv release`
     """
     log, release = log_and_release(paths, "verify")
-    budget = None if budgeting == Budgeting() else budgeting.budget()
+    budget = None if budgeting == AgreedBudget() else budgeting.budget()
 
     from slogan.verification.verify import verify as verify_release
 
@@ -47,5 +47,4 @@ def text(verdict: Verdict) -> RenderableType:
     """Each check with its outcome."""
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
     rows = ((marks[c.ok], c.name, Text(c.detail, style="dim")) for c in verdict.checks)
-    end = "the release keeps its promise" if verdict.ok else "do not publish this release"
-    return Group(table((), rows), Text(end, style="bold"))
+    return Group(table((), rows), Text(verdict.conclusion, style="bold"))

@@ -62,6 +62,11 @@ class Cost:
         """The three parts by name."""
         return {"mu_squared": self.mu_squared, "epsilon": self.epsilon, "delta": self.delta}
 
+    def covers(self, other: "Cost") -> bool:
+        """Whether no part of the other is larger."""
+        mine = self.parts()
+        return all(part <= mine[name] for name, part in other.parts().items())
+
     def words(self) -> dict[str, str]:
         """The parts that are not 0, as exact fractions."""
         return {name: str(part) for name, part in self.parts().items() if part}

@@ -119,10 +119,10 @@ class Engine(Protocol):
         """The urls of these pairs, given sorted. Only pairs that are released may be asked for."""
         ...
 
-    def id_kind(self, output: Output | None) -> IdKind:
-        """What the user-IDs of the shown users look like; no other user is looked at.
+    def id_kind(self, *, fresh: bool) -> IdKind | None:
+        """What fresh user-IDs look like, by the declared type alone; None if none are wanted.
 
-        Without an output, what the type of the column alone says; for text that is digits.
+        Refuses declared types that are too narrow for what may be released: ask before the draw.
         """
         ...
 

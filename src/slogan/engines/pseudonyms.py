@@ -19,41 +19,58 @@ INTEGERS = {
 }
 """The types of integers, each with the largest ID that is drawn for it."""
 _LARGEST = {**INTEGERS, "FLOAT": 2**24, "DOUBLE": _EXACT}
+_TEXTS = ("VARCHAR", "BLOB")
+
+
+_WIDE = 2**31 - 1
+"""Declared types must hold this much. How much is needed depends on the log and on noise, and so
+would a refusal after the draw (theory: refusals are outputs)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdKind:
-    """What user-IDs look like: integers up to a limit, UUIDs, or any text."""
+    """What fresh user-IDs look like: integers up to a limit, or UUIDs."""
 
-    type: Literal["integer", "uuid", "text"]
-    limit: int = 2**31 - 1
+    type: Literal["integer", "uuid"] = "integer"
+    limit: int = _WIDE
     """The largest integer that fits."""
 
 
-def kind_of_type(sql_type: str) -> IdKind | None:
-    """What kind of pseudonym fits a column of this type; None if it holds any text."""
-    if sql_type in _LARGEST:
-        return IdKind(type="integer", limit=_LARGEST[sql_type])
-    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
-        places = int(digits[1]) - int(digits[2])
-        return IdKind(type="integer", limit=min(10**places - 1, _EXACT))
-    if sql_type == "UUID":
+def id_kind(user_type: str, count_type: str | None, *, fresh: bool) -> IdKind | None:
+    """What fresh user-IDs fit a column of this declared type; None keeps real ones.
+
+    Refuses types that are too narrow for IDs or counts that may be released.
+    """
+    if count_type is not None and _limit(count_type) < _WIDE:
+        raise _narrow("count", count_type)
+    if not fresh:
+        return None
+    if user_type == "UUID":
         return IdKind(type="uuid")
-    if sql_type not in ("VARCHAR", "JSON", "BLOB"):
-        raise OptionError(
-            f"there are no fresh user-IDs of type {sql_type}",
-            hint="give --pseudonyms keep, or make the user column a number or text",
-        )
-    return None
+    if user_type in _TEXTS:
+        return IdKind()
+    if _limit(user_type) < _WIDE:
+        raise _narrow("user", user_type)
+    return IdKind(limit=_limit(user_type))
+
+
+def _limit(sql_type: str) -> int:
+    """The largest integer that a column of this type surely holds; 0 for no number."""
+    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
+        return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _EXACT)
+    return _EXACT if sql_type in _TEXTS else _LARGEST.get(sql_type, 0)
+
+
+def _narrow(role: str, sql_type: str) -> OptionError:
+    return OptionError(
+        f"the {role} column is declared {sql_type}, which may not hold what a release needs",
+        hint="declare it INTEGER, BIGINT or text, whatever the values are"
+        + ("; or give --pseudonyms keep" if role == "user" else ""),
+    )
 
 
 def fresh_pseudonyms(n: int, kind: IdKind, rng: Randomness) -> list[str]:
     """Draw n different user-IDs; which user gets which says nothing about anyone."""
-    if kind.type == "integer" and kind.limit < 2 * n:
-        raise OptionError(
-            f"the type of the user column holds {kind.limit} IDs, too few for {n} fresh ones",
-            hint="widen the column's type, or use --pseudonyms keep",
-        )
     drawn: dict[str, None] = {}
     while len(drawn) < n:
         drawn.update(dict.fromkeys(_draw(n - len(drawn), kind, rng)))
@@ -64,8 +81,6 @@ def _draw(n: int, kind: IdKind, rng: Randomness) -> Iterator[str]:
     if kind.type == "integer":
         bounds = np.full(n, kind.limit, dtype=np.int64)
         return (str(i + 1) for i in uniform_below(bounds, rng).tolist())
-    if kind.type == "text":
-        return (f"{word:016x}" for word in rng.words(n).tolist())
     high, low = rng.words(n).tolist(), rng.words(n).tolist()
     halves = zip(high, low, strict=True)
     return (str(uuid.UUID(int=(h << 64) | w, version=4)) for h, w in halves)

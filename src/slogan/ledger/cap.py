@@ -65,11 +65,12 @@ class Cap:
 
     def admits(self, spent: Cost) -> bool:
         """Whether releases that cost this much together stay within every limit."""
-        return min(self._remaining(spent).values()) >= 0
+        return self.limits.covers(spent)
 
     def remaining(self, spent: Cost) -> Cost:
         """What is left of every limit; 0 where nothing is."""
-        left = self._remaining(spent)
+        gone = spent.parts()
+        left = {name: limit - gone[name] for name, limit in self.limits.parts().items()}
         return Cost(**{name: max(Fraction(0), part) for name, part in left.items()})
 
     def exceeds(self, other: "Cap") -> bool:
@@ -90,10 +91,6 @@ class Cap:
             return None
         epsilon = gaussian_epsilon(curved, left.mu_squared)
         return Room(_rounded_down(min(epsilon, self.epsilon)), _rounded_down(delta))
-
-    def _remaining(self, spent: Cost) -> dict[str, Fraction]:
-        gone = spent.parts()
-        return {name: limit - gone[name] for name, limit in self.limits.parts().items()}
 
 
 def _rounded_down(number: Fraction) -> float:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -22,7 +23,7 @@ from pydantic import ValidationError as NotAnEntryError
 
 from slogan.dp.accounting import NOTHING, Cost, delta_at, epsilon_at, rounded_down, rounded_up
 from slogan.errors import BudgetError, LedgerError
-from slogan.ledger.cap import Cap
+from slogan.ledger.cap import Cap, Room
 from slogan.ledger.hash_chain import Link, head
 from slogan.storage.atomic import MANIFEST, Attempt, Outcome
 from slogan.storage.untrusted import is_sayable
@@ -36,6 +37,7 @@ _MOST_BITS = 2**13
 _MOST_BITS_TOGETHER = 2**18
 """Of the denominator of a sum: budgets of some thousand kinds have one."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 4_095
+LONGEST_LABEL = 200
 _FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 
 
@@ -105,18 +107,45 @@ class CapSet(_Entry):
         return Cap(epsilon=self.epsilon, delta=self.delta, limits=self.limits.cost)
 
 
+def _label(text: str) -> str:
+    if len(text) > LONGEST_LABEL or not text.isprintable():
+        raise ValueError("not one short line")
+    return text
+
+
+Label = Annotated[str, AfterValidator(_label)]
+
+
 class _Run(_Entry):
     method: str
     parameters: dict[str, str | int | None]
     cost: Costs | None
     """None for a test run, or if no accounting covers the release."""
     test_run: bool
+    title: Label | None = None
+    recipient: Label | None = None
+
+
+class Reserved(_Run):
+    """A run that may draw noise from now on. Its planned cost counts until the run is settled."""
+
+    kind: Literal["reserved"] = "reserved"
+
+
+class Returned(_Entry):
+    """A run ended before it drew anything: its reservation does not count."""
+
+    kind: Literal["returned"] = "returned"
+    reservation: int
+    """The number of its entry."""
 
 
 class Booked(_Run):
     """A release that is about to be published. Without a later outcome it counts as published."""
 
     kind: Literal["release"] = "release"
+    reservation: int | None = None
+    """The number of the entry that it replaces."""
     allow_unaccounted: bool
     manifest_sha256: str = Field(pattern="^[0-9a-f]{64}$")
     target: str
@@ -140,9 +169,11 @@ class Booked(_Run):
 
 
 class CameToNothing(_Run):
-    """A run whose noise let nothing through. It counts, or one could try until it does not."""
+    """A run that drew noise and published nothing: it counts, or one could try again and again."""
 
     kind: Literal["nothing"] = "nothing"
+    reservation: int | None = None
+    """The number of the entry that it replaces."""
 
 
 class Settled(_Entry):
@@ -154,11 +185,20 @@ class Settled(_Entry):
     outcome: Outcome
 
 
-Entry = Opened | CapSet | Booked | CameToNothing | Settled
+Entry = Opened | CapSet | Reserved | Returned | Booked | CameToNothing | Settled
 _ENTRIES: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
-@dataclass(frozen=True)
+class Composed(NamedTuple):
+    """What all costs would mean had they been fixed beforehand."""
+
+    epsilon: float
+    delta_at_epsilon: float
+    delta: float
+    epsilon_at_delta: float | None
+
+
+@dataclass(frozen=True, repr=False)
 class Books:
     """A ledger as it stood at one moment, checked link by link."""
 
@@ -207,12 +247,43 @@ class Books:
         return [(n, e) for n, e in enumerate(self.entries) if isinstance(e, CameToNothing)]
 
     @cached_property
+    def runs(self) -> dict[int, Reserved | Booked | CameToNothing]:
+        """For each run that counts, by the number of its first entry, the entry with its cost.
+
+        A reservation counts until it is returned, came to nothing, or a release that counts stands
+        for it. Further releases of the same run, which show the same draws, cost nothing more.
+        """
+        runs: dict[int, Reserved | Booked | CameToNothing] = {}
+        reserved: set[int] = set()
+        for number, entry in enumerate(self.entries):
+            if isinstance(entry, Reserved):
+                reserved.add(number)
+                runs[number] = entry
+            elif isinstance(entry, Returned):
+                if isinstance(runs.get(entry.reservation), Reserved):
+                    del runs[entry.reservation]
+            elif isinstance(entry, Booked | CameToNothing):
+                if self.outcomes.get(number) == "abandoned" and isinstance(entry, Booked):
+                    continue
+                run = entry.reservation if entry.reservation in reserved else None
+                if run is None or not isinstance(runs.get(run), Booked):
+                    runs[number if run is None else run] = entry
+        return runs
+
+    @property
+    def reserved(self) -> dict[int, Reserved]:
+        """The reservations of runs that go on, or were killed, by the numbers of their entries."""
+        return {n: entry for n, entry in self.runs.items() if isinstance(entry, Reserved)}
+
+    @cached_property
     def spent(self) -> Cost:
         """What all runs cost together, as far as there is an accounting for them."""
-        runs = [*self.releases, *(nothing for _, nothing in self.nothings)]
-        costs = [e.cost.cost for e in runs if e.cost is not None]
+        costs = [e.cost.cost for e in self.runs.values() if e.cost is not None]
         self._require_sums(costs)
         return sum(costs, NOTHING)
+
+    def __repr__(self) -> str:
+        return f"<Books: {len(self.links):,} entries of {self.file}, head {self.head}>"
 
     def _require_sums(self, costs: list[Cost]) -> None:
         """Refuse fractions that have so little in common that adding them up takes hours."""
@@ -242,8 +313,7 @@ class Books:
     def cap_came_first(self) -> bool:
         """Whether no run could have influenced the choice of the cap."""
         last = max(n for n, entry in enumerate(self.entries) if isinstance(entry, CapSet))
-        runs = [n for n, _ in (*self.booked(), *self.nothings)]
-        return all(n > last or self.outcomes.get(n) == "abandoned" for n in runs)
+        return all(n > last for n in self.runs)
 
     def require_link(self, noted: str) -> None:
         """Refuse a ledger that no longer holds the link whose hash was noted elsewhere."""
@@ -263,8 +333,7 @@ class Books:
                 "limits": _numbers(cap.limits, rounded_down),
                 "came_first": self.cap_came_first,
             }
-            left, room = cap.remaining(self.spent), cap.room(self.spent)
-            one = None if room is None else room._asdict()
+            left, one = cap.remaining(self.spent), self.room and self.room._asdict()
             remaining = {**_numbers(left, rounded_down), "one_release": one}
         return {
             "population": self.population,
@@ -276,27 +345,45 @@ class Books:
             ],
             "releases": len(self.releases),
             "nothings": len(self.nothings),
-            "unaccounted": sum(e.cost is None and not e.test_run for e in self.releases),
-            "test_runs": sum(e.test_run for e in self.releases),
+            "reserved": len(self.reserved),
+            "unaccounted": self.unaccounted,
+            "test_runs": self.test_runs,
             "spent": _numbers(self.spent),
-            "composed": self._composed(),
+            "composed": self.composed._asdict(),
             "cap": limits,
             "remaining": remaining,
         }
 
-    def _composed(self) -> dict[str, float | None]:
+    @property
+    def unaccounted(self) -> int:
+        """How many releases no accounting covers."""
+        return sum(e.cost is None and not e.test_run for e in self.releases)
+
+    @property
+    def test_runs(self) -> int:
+        """How many releases come from a seed."""
+        return sum(e.test_run for e in self.releases)
+
+    @property
+    def room(self) -> Room | None:
+        """The largest release that still fits; None if none does, or without a cap."""
+        return None if self.cap is None else self.cap.room(self.spent)
+
+    @cached_property
+    def composed(self) -> Composed:
+        """What was spent, at the ε and at the δ of the cap."""
         epsilon = self.cap.epsilon if self.cap else _DEFAULT_EPSILON
         delta = self.cap.delta if self.cap else _DEFAULT_DELTA
         try:
             reached = rounded_up(epsilon_at(delta, self.spent))
         except BudgetError:  # the stages set aside all of this δ
             reached = None
-        return {
-            "epsilon": float(epsilon),
-            "delta_at_epsilon": rounded_up(delta_at(epsilon, self.spent)),
-            "delta": float(delta),
-            "epsilon_at_delta": reached,
-        }
+        return Composed(
+            epsilon=float(epsilon),
+            delta_at_epsilon=rounded_up(delta_at(epsilon, self.spent)),
+            delta=float(delta),
+            epsilon_at_delta=reached,
+        )
 
 
 def _numbers(cost: Cost, rounded: Callable[[Fraction], float] = rounded_up) -> dict[str, float]:

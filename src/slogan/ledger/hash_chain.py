@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -65,6 +66,7 @@ class Chain:
         try:
             make_folder(self.file.parent, mode=0o700)
             handle = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            self._share(handle)
         except OSError as cause:
             self._fail(cause)
         try:
@@ -115,11 +117,23 @@ class Chain:
     def _replace(self, content: bytes) -> None:
         new = self._beside(".new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with open(os.open(new, flags, 0o600), "wb") as file:  # noqa: PTH123 - a mode from the start
-            file.write(content)
-        sync(new)
-        new.replace(self.file)
-        sync(self.file.parent)
+        try:
+            with open(os.open(new, flags, 0o600), "wb") as file:  # noqa: PTH123 - a mode at once
+                self._share(file.fileno())
+                file.write(content)
+            sync(new)
+            new.replace(self.file)
+            sync(self.file.parent)
+        except BaseException:  # also an interrupt
+            with suppress(OSError):
+                new.unlink()
+            raise
+
+    def _share(self, handle: int) -> None:
+        """Open a file to the group, if the folder is one that a team shares (mode 2770)."""
+        team, folder = stat.S_ISGID | stat.S_IWGRP, self.file.parent.stat()
+        if folder.st_mode & team == team and os.fstat(handle).st_uid == os.geteuid():
+            os.fchmod(handle, 0o660)
 
     def _wait(self, handle: int) -> None:
         end = time.monotonic() + _PATIENCE
@@ -144,7 +158,8 @@ class Chain:
     def _fail(self, cause: OSError) -> NoReturn:
         raise LedgerError(
             f"cannot use the ledger {self.file}: {cause.strerror}",
-            hint="a ledger is a file that only its owner reads and writes, on a local disk",
+            hint="a ledger is a file that only its owner or a team reads and writes, on a local "
+            "disk; a team's folder has mode 2770",
         ) from cause
 
 

@@ -1,22 +1,23 @@
 """Ledger: one private file per population that grants releases, or refuses them.
 
-A release is booked before it gets its name and settled afterwards, under one lock. Whoever opens
-the ledger next settles what a killed run left open, by looking at the disk; in doubt, the budget
+A run reserves its planned cost before it draws noise. Its release is booked before it gets its name
+and settled afterwards, all under one lock. Whoever opens the ledger next settles what a killed run
+left open, by looking at the disk; in doubt, and for what a killed run had reserved, the budget
 counts as spent. Proof: docs/proofs/ledger.md.
 """
 
 import os
 import re
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_path
 
 from slogan.dp.accounting import Cost, rounded_up
-from slogan.errors import BudgetRefusedError, LedgerError, OptionError
+from slogan.errors import BudgetRefusedError, LedgerError, OptionError, PopulationError
 from slogan.ledger.cap import Cap
 from slogan.ledger.entries import (
     Booked,
@@ -26,6 +27,8 @@ from slogan.ledger.entries import (
     Costs,
     Entry,
     Opened,
+    Reserved,
+    Returned,
     Settled,
 )
 from slogan.ledger.hash_chain import Chain
@@ -46,6 +49,8 @@ class Charge:
     """None if no accounting covers the release."""
     test_run: bool = False
     """Whether a seed was given. Such a run protects nobody, so it has no cost either."""
+    title: str | None = None
+    recipient: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """What an entry says of the run. It holds no floats: one number has one spelling."""
@@ -59,6 +64,8 @@ class Charge:
             "parameters": spelled,
             "cost": cost,
             "test_run": self.test_run,
+            "title": self.title,
+            "recipient": self.recipient,
         }
 
 
@@ -105,7 +112,9 @@ class Ledger:
         """Start the ledger of a population that has none."""
         with self._chain.locked():
             if self.file.exists():
-                raise LedgerError(f"{self.file} already exists", hint="a ledger is created once")
+                raise PopulationError(
+                    f"{self.file} already exists", hint="a ledger is created once"
+                )
             return self._add(Books(self.file, ()), Opened(population=self.population))
 
     def books(self) -> Books:
@@ -136,23 +145,40 @@ class Ledger:
         with self._settled() as books:
             _require(books, charge, allow_unaccounted=allow_unaccounted)
 
+    def reserve(self, charge: Charge) -> "Reservation":
+        """Count the planned cost of a run from now on, before it draws anything."""
+        with self._settled() as books:
+            _require(books, charge, allow_unaccounted=False)
+            longer = self._add(books, Reserved(**charge.fields()))
+            return Reservation(self, charge, len(books.links), longer.head)
+
     def booking(
-        self, charge: Charge, ended: list[Books], *, allow_unaccounted: bool = False
+        self,
+        charge: Charge,
+        ended: list[Books],
+        *,
+        reservation: "Reservation | None" = None,
+        allow_unaccounted: bool = False,
     ) -> Callable[[Attempt], AbstractContextManager[Books]]:
         """For `publish`: book the release, let it be published, and settle it.
 
         Args:
             charge: What the release tells the ledger.
             ended: Gets the books as they stand then, so that nobody need open them again.
+            reservation: What was granted to the run before it drew: the cap is not asked again.
             allow_unaccounted: Whether a release may be one that no accounting covers.
         """
 
         @contextmanager
         def booked(attempt: Attempt) -> Generator[Books]:
             with self._settled() as books:
-                _require(books, charge, allow_unaccounted=allow_unaccounted)
+                if reservation is not None:
+                    reservation.require(books, charge)
+                if reservation is None or charge.test_run:
+                    _require(books, charge, allow_unaccounted=allow_unaccounted)
                 entry = Booked(
                     **charge.fields(),
+                    reservation=None if reservation is None else reservation.number,
                     allow_unaccounted=allow_unaccounted,
                     manifest_sha256=sha256_of(attempt.partial / MANIFEST),
                     target=str(attempt.target),
@@ -167,24 +193,25 @@ class Ledger:
 
         return booked
 
-    def book_nothing(self, charge: Charge) -> Books:
-        """Record a run whose noise left nothing to release; it counts whatever the cap says."""
-        entry = CameToNothing(**charge.fields())
+    def settle(self, reservation: "Reservation", entry: Returned | CameToNothing) -> None:
+        """Have an entry stand for a reservation, unless another one does already."""
         with self._settled() as books:
-            return self._add(books, entry)
+            books.require_link(reservation.link)
+            if reservation.number in books.reserved:
+                self._add(books, entry)
 
     @contextmanager
     def _settled(self) -> Generator[Books]:
         """The books while nobody else can change them, with no release left open."""
         if not self.file.exists():
-            raise LedgerError(
+            raise PopulationError(
                 f"population {self.population!r} has no ledger at {self.file}",
                 hint="check the name; slogan ledger --create starts a ledger",
             )
         with self._chain.locked():
             books = Books(self.file, tuple(self._chain.read()))
             if books.population != self.population:
-                raise LedgerError(
+                raise PopulationError(
                     f"{self.file} is the ledger of {books.population!r}, not of "
                     f"{self.population!r}",
                     hint="one ledger belongs to one population: check --population and --ledger",
@@ -220,6 +247,48 @@ class Ledger:
         return Chain(self.file)
 
 
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What a run may cost. It counts until the run is settled, and for ever if it is killed."""
+
+    ledger: Ledger
+    charge: Charge
+    number: int
+    """Of its entry."""
+    link: str
+    """The hash of its entry, by which a ledger that was restored from a backup is noticed."""
+
+    def require(self, books: Books, charge: Charge) -> None:
+        """Refuse to book under it what it was not for."""
+        books.require_link(self.link)
+        if not isinstance(books.runs.get(self.number), Reserved | Booked):
+            raise LedgerError(
+                "the release was closed, and the ledger has counted its run as ended",
+                hint="save a release before it is closed",
+            )
+        planned, cost = self.charge.cost, charge.cost
+        if planned is None or cost is None or not planned.covers(cost):
+            raise LedgerError(
+                "the release costs more than its run had reserved", hint="please report it"
+            )
+
+    def end(self, *, drawn: bool, cost: Cost | None = None) -> None:
+        """Settle a run of which no release comes; one that was settled stays as it is.
+
+        If the ledger cannot be written, the planned cost goes on to count.
+
+        Args:
+            drawn: Whether noise was drawn. It then counts, whatever the run ended with.
+            cost: What was drawn, if that is known; else all that was planned.
+        """
+        with suppress(LedgerError):
+            entry = Returned(reservation=self.number)
+            if drawn:
+                drew = self.charge if cost is None else replace(self.charge, cost=cost)
+                entry = CameToNothing(**drew.fields(), reservation=self.number)
+            self.ledger.settle(self, entry)
+
+
 def publish_recorded(
     target: Path,
     fill: Callable[[Path], None],
@@ -227,6 +296,7 @@ def publish_recorded(
     force: bool,
     charge: Charge,
     ledger: Ledger | None,
+    reservation: Reservation | None = None,
     allow_unaccounted: bool = False,
 ) -> Recorded | None:
     """Publish a folder as a release; returns where that is recorded, None without a ledger."""
@@ -234,7 +304,9 @@ def publish_recorded(
         publish(target, fill, force=force, settled=settled)
         return None
     ended: list[Books] = []
-    booking = ledger.booking(charge, ended, allow_unaccounted=allow_unaccounted)
+    booking = ledger.booking(
+        charge, ended, reservation=reservation, allow_unaccounted=allow_unaccounted
+    )
     publish(target, fill, force=force, booked=booking, settled=settled)
     return Recorded(population=ledger.population, file=str(ledger.file), head=ended[0].head)
 
@@ -249,7 +321,9 @@ def settled(file: Path) -> bool:
 
 
 def folder() -> Path:
-    """Where ledgers are kept that are found by name."""
+    """Where ledgers are kept that are found by name: a team's folder, or the user's own."""
+    if shared := os.environ.get("SLOGAN_LEDGER_DIR"):
+        return Path(shared)
     try:
         return user_data_path("slogan") / "ledgers"
     except RuntimeError as cause:

@@ -8,6 +8,8 @@ import csv
 import glob
 import gzip
 import io
+import re
+import secrets
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +25,14 @@ from slogan.storage.untrusted import is_sayable
 
 ENCODINGS = ("utf-8", "latin-1")
 LONGEST_LINE = 64 * 1024 * 1024
+NO_DELIMITER = "\x1c\x1d\x1e\x1f"
+"""A delimiter that no line should contain: a line that does is reported as unreadable.
+
+Such a line has a second field, be it empty: only a line that is the first sign alone stands for
+NULL.
+"""
+LONE_RETURN = NO_DELIMITER[::-1]
+"""What stands for a carriage return inside a line, which is unreadable too."""
 _BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
 """What unpacking a file that is not whole raises."""
 MOST_TIMES = 100
@@ -41,6 +51,7 @@ FORMATS = tuple(_SUFFIXES)
 _DECOMPRESS = {".gz": "gunzip", ".zst": "unzstd"}
 _WILD = "*?["
 _CHUNK = 1 << 20
+_RETURN = re.compile(rb"\r(?!\n)")
 _PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
 _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
@@ -168,7 +179,7 @@ def unreadable(file: Path) -> LogFormatError:
 
 def split_fields(line: str, log_format: str) -> tuple[str, ...]:
     """The fields of a TSV line (which knows no quotes) or of a CSV line."""
-    return tuple(line.split("\t") if log_format == "tsv" else next(csv.reader([line])))
+    return tuple(line.split("\t") if log_format == "tsv" else next(csv.reader([line], strict=True)))
 
 
 def plain_glob(file: Path) -> str:
@@ -184,10 +195,10 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def parquet_columns(file: Path) -> tuple[str, ...]:
-    """The column names of a Parquet file."""
+def parquet_schema(file: Path) -> list[tuple[str, str]]:
+    """The columns of a Parquet file and their types."""
     with _parquet(file) as (_, table):
-        return tuple(table.columns)
+        return list(zip(table.columns, map(str, table.types), strict=True))
 
 
 @contextmanager
@@ -300,3 +311,43 @@ def _bomb(file: Path, allowed: int) -> LogFormatError:
         "as a log does not",
         hint="if it is a log all the same, unpack it yourself and give the plain file",
     )
+
+
+def as_whole_lines(file: Path, compression: str, encoding: str, folder: Path) -> Path:
+    """The file, if DuckDB reads it line by line; else a private copy in `folder` that it does.
+
+    A line ends with a line feed, after a carriage return or not. DuckDB also ends one at a return
+    alone, which would let a line write rows of other users, so there a return makes its line
+    unreadable. It refuses a whole file for a byte that an encoding lacks, so any other encoding
+    becomes UTF-8 here.
+    """
+    with reported(file):
+        if encoding == "utf-8" and not any(lone for _, lone in _pieces(file, compression)):
+            return file
+        copy = folder / f"lines-{secrets.token_hex(8)}"
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+        with _packed(copy, compression) as target:
+            for piece, lone in _pieces(file, compression):
+                text = _RETURN.sub(LONE_RETURN.encode(), piece) if lone else piece
+                target.write(text if encoding == "utf-8" else decoder.decode(text).encode())
+    return copy
+
+
+def _pieces(file: Path, compression: str) -> Generator[tuple[bytes, bool]]:
+    """The bytes of a file, and whether a return alone is among them; no piece ends with one."""
+    held = b""
+    with open_bytes(file, compression) as data:
+        while piece := data.read(_CHUNK):
+            piece, held = held + piece, b""
+            if piece.endswith(b"\r"):
+                piece, held = piece[:-1], b"\r"
+            yield piece, piece.count(b"\r") != piece.count(b"\r\n")
+    yield held, False  # at the very end it ends the last line
+
+
+def _packed(file: Path, compression: str) -> IO[bytes]:
+    if compression == ".gz":
+        return cast("IO[bytes]", gzip.open(file, "wb", compresslevel=1))
+    if compression == ".zst":
+        return cast("IO[bytes]", zstandard.open(file, "wb"))
+    return file.open("wb")

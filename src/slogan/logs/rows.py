@@ -3,21 +3,31 @@
 Engines and verifier read by the same words, so that both mean the same rows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.errors import BadRowError
-from slogan.logs.files import LONGEST_LINE, identifier, plain_glob
+from slogan.logs.files import (
+    LONE_RETURN,
+    LONGEST_LINE,
+    NO_DELIMITER,
+    as_whole_lines,
+    identifier,
+    plain_glob,
+)
 from slogan.logs.searchlog import SearchLog
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
-# A delimiter that no line should contain: a line that does is reported as unreadable. Such a line
-# has a second field, be it empty: only a line that is the first sign alone stands for NULL.
-_NO_DELIMITER = "\x1c\x1d\x1e\x1f"
+# A field of CSV is in quotes, or does not begin with one.
+_FIELD = '("(?:[^"]|"")*"|[^",][^,]*|)'
+_CSV_FIELDS = f"""CASE WHEN NOT contains(line, '"') THEN string_split(line, ',')
+    WHEN regexp_full_match(line, '(?s){_FIELD}(?:,{_FIELD})*') THEN list_transform(
+        regexp_extract_all(',' || line, '(?s),{_FIELD}', 1), lambda field:
+        CASE WHEN starts_with(field, '"') THEN replace(field[2:-2], '""', '"') ELSE field END)
+    END"""
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
 
@@ -30,7 +40,8 @@ class Fields:
     query: str
     url: str
     count: str | None = None
-    unreadable: str = "FALSE"
+    unreadable: str = "NULL"
+    """Why the row cannot be taken apart, or NULL."""
     user_type: str = "VARCHAR"
     """Integers may stay integers: they are counted faster than texts."""
 
@@ -51,7 +62,7 @@ def rows_sql(source: str, fields: Fields) -> str:
     clicks = "1" if fields.count is None else _number(fields.count)
     return f"""
         SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
-            WHEN unreadable THEN 'unreadable'
+            WHEN unreadable IS NOT NULL THEN unreadable
             WHEN url IS NULL OR url = '' THEN {literal(NO_CLICK)}
             WHEN "user" IS NULL OR {blank} THEN 'user missing'
             WHEN query IS NULL OR query = '' THEN 'query missing'
@@ -80,34 +91,32 @@ def _number(value: str) -> str:
 
 
 def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:
-    """The table function that reads the log's files."""
+    """The table function that reads the log's files, which `whole_lines` has made readable.
+
+    A record of a text file is a line, whatever stands in it: read whole, and split afterwards, so
+    that no quote, NUL or half character in one line touches another (docs/proofs/reading.md).
+    """
     if log.format == "parquet":
         return parquet_sql(*files)
-    names = _names(files)
     rejects = "store_rejects=true, rejects_limit=0" if keep_rejects else "ignore_errors=true"
-    room = f"max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}"
-    # Told, because DuckDB would not take a.tsv.GZ for packed.
-    packing = f"compression={literal(PACKINGS[log.compression])}"
-    common = f"auto_detect=false, {packing}, {_NO_FOLDERS}, {rejects}, {room}"
-    if log.format in ("tsv", "jsonl"):
-        # Whole lines, split later: no quote, lone \r or NUL in a query confuses the reader. Told
-        # that lines end with \n it takes \r\n and \r too; left to find out that they end with
-        # \r\n, it loses the character after a lone \r.
-        lines = (
-            f"read_csv({names}, {common}, delim={literal(_NO_DELIMITER)}, quote='', escape='', "
-            f"header={str(log.format == 'tsv' and log.header).lower()}, null_padding=true, "
-            f"columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, encoding={literal(log.encoding)}, "
-            f"strict_mode=false, new_line='\\n', nullstr={literal(_NO_DELIMITER[0])})"
-        )
-        if log.format == "jsonl":
-            return lines
-        return f"(SELECT rest, string_split(line, '\t') AS c FROM {lines})"
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(log.columns.names)))
-    return (
-        f"read_csv({names}, {common}, delim=',', quote='\"', escape='\"', "
-        f"header={str(log.header).lower()}, columns={{{columns}}}, "
-        f"encoding={literal(log.encoding)}, strict_mode=true)"
+    header = str(log.format != "jsonl" and log.header).lower()
+    # The compression is given, because DuckDB would not take a.tsv.GZ for packed.
+    lines = (
+        f"read_csv({_names(files)}, auto_detect=false, {_NO_FOLDERS}, {rejects}, "
+        f"compression={literal(PACKINGS[log.compression])}, max_line_size={LONGEST_LINE}, "
+        f"buffer_size={2 * LONGEST_LINE}, delim={literal(NO_DELIMITER)}, quote='', escape='', "
+        f"header={header}, null_padding=true, columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, "
+        f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
+    split = {"tsv": "string_split(line, '\t')", "csv": _CSV_FIELDS, "jsonl": "NULL"}
+    return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
+
+
+def whole_lines(log: SearchLog, folder: Path) -> tuple[Path, ...]:
+    """The log's files for `source_sql`, where need be as copies in a private folder."""
+    if log.format == "parquet":
+        return log.files
+    return tuple(as_whole_lines(f, log.compression, log.encoding, folder) for f in log.files)
 
 
 def parquet_sql(*files: Path) -> str:
@@ -121,19 +130,25 @@ def _names(files: tuple[Path, ...]) -> str:
 
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
-    valid, names = "CASE WHEN json_valid(line) THEN line END", log.columns.names
-    places: dict[str, Callable[[str], str]] = {
-        "parquet": identifier,
-        "csv": lambda name: f"c{names.index(name)}",
-        "tsv": lambda name: f"c[{names.index(name) + 1}]",
-        "jsonl": lambda name: f"json_extract_string({valid}, {literal(json_pointer(name))})",
-    }
-    unreadable = {
-        "tsv": f"rest IS NOT NULL OR len(c) IS DISTINCT FROM {len(names)}",
-        "jsonl": f"rest IS NOT NULL OR json_type({valid}) IS DISTINCT FROM 'OBJECT'",
-    }.get(log.format, "FALSE")
-    roles = {role: places[log.format](name) for role, name in log.columns.roles.items()}
-    return Fields(**roles, unreadable=unreadable)
+    names, columns = log.columns.names, log.columns.roles
+    if log.format == "parquet":
+        return Fields(**{role: identifier(name) for role, name in columns.items()})
+    unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
+    places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
+    if log.format == "csv":
+        unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
+    elif log.format == "jsonl":
+        valid = "CASE WHEN json_valid(line) THEN line END"
+        pointers = {role: literal(json_pointer(name)) for role, name in columns.items()}
+        kinds = ", ".join(f"json_type({valid}, {pointer})" for pointer in pointers.values())
+        unreadable = f"""WHEN json_type({valid}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
+            WHEN list_has_any([{kinds}], ['OBJECT', 'ARRAY']) THEN 'nested'"""
+        places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
+    return Fields(
+        **places,
+        unreadable=f"""CASE WHEN rest IS NOT NULL OR contains(line, {literal(LONE_RETURN)})
+            THEN 'unreadable' {unreadable} END""",
+    )
 
 
 def json_pointer(key: str) -> str:
@@ -149,7 +164,9 @@ _WORDS_FOR = {
     "count huge": "the count is 2^53 or more",
     "user missing": "the user-ID is missing",
     "query missing": "the query is missing, but there is a click",
+    "nested": "a user-ID, query, url or count is an object or a list",
 }
+OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
 BAD_ROW_HINT = "correct the row, or give --on-bad-row skip to leave such rows out and count them"
 _ENCODING_HINT = "give --encoding latin-1 if the file is in that encoding, or --on-bad-row skip"
@@ -162,4 +179,6 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
         columns = f"not {len(log.columns.names)} columns"
         what = "not a JSON object" if log.format == "jsonl" else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
+    if log.format == "jsonl" and reason.endswith("missing"):
+        hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)

@@ -2,7 +2,6 @@
 
 import csv
 import glob
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from slogan.logs.files import (
     expand,
     first_line,
     format_of,
-    parquet_columns,
+    parquet_schema,
     refuse_utf_16,
     require_modest,
     require_sound,
@@ -171,11 +170,13 @@ def read(
     Args:
         source: A path, several, a glob pattern, or a table.
         format: tsv, csv, jsonl or parquet, where the file name does not say.
-        user: The column of the user-ID; found in the header if not given. So are the next three.
+        user: The column of the user-ID; found in the header if not given, as are the next three. In
+            JSON Lines the keys are user, query, url and count unless they are named here.
         query: The column of the query.
         url: The column of the clicked url.
         count: The column of the number of clicks; without one, or for "", each click is a row.
-        columns: All column names in order, for a text file that has no header.
+        columns: All column names in order, for a text file that has no header; for JSON Lines the
+            keys, where these are not the named columns alone.
         encoding: utf-8 or latin-1, of text files.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Who looks where this process cannot; see `slogan.engines`.
@@ -196,9 +197,9 @@ def read(
     if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
         hint = "--encoding latin-1 is for TSV and CSV files; the others are UTF-8"
         raise OptionError(f"{kind} files are not read as {encoding}", hint=hint)
-    if columns is not None and kind not in ("tsv", "csv"):
+    if columns is not None and kind == "parquet":
         raise OptionError(
-            f"--columns is for text files without a header, not for {kind}",
+            "--columns is for files that do not declare their columns, and Parquet does",
             hint="name single columns with --user, --query, --url, --count",
         )
     here = files or _local(addresses)
@@ -206,15 +207,13 @@ def read(
         require_sound(file, compression)
     for file in here if kind != "parquet" else ():
         refuse_utf_16(file, compression)
-    if columns is None and addresses:
-        if peek is None:
-            raise OptionError(
-                f"only Spark reads {addresses[0].partition(':')[0]}:// addresses",
-                hint="give --engine spark; in Python, a Spark DataFrame",
-            )
-        names = peek(addresses, kind, encoding)
+    if columns is not None:
+        names = columns
+    elif kind == "jsonl":
+        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
+        names = tuple(name or role for role, name in roles.items() if name != "")
     else:
-        names = _names(files, kind, compression, encoding) if columns is None else columns
+        names = _names(files, addresses, kind, compression, encoding, peek)
     found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
     for file in here if kind == "parquet" else ():
         require_modest(file, found.roles)
@@ -224,7 +223,7 @@ def read(
         addresses=addresses,
         format=kind,
         compression=compression,
-        header=columns is None,
+        header=columns is None or kind == "jsonl",
         encoding=encoding,
         columns=found,
         skip_bad_rows=skip,
@@ -252,6 +251,31 @@ def _local(addresses: tuple[str, ...]) -> tuple[Path, ...]:
     return expand([found for name in names for found in glob.glob(name)])
 
 
+def declared_table(log: SearchLog) -> Any:
+    """The table of a log, with types that are declared: pandas' columns of objects are text.
+
+    An engine would look at objects to find a type, and publish what one user's row did to it.
+    """
+    table: Any = log.table
+    if type(table).__module__.partition(".")[0] != "pandas":
+        return table
+    roles = {name: role for role, name in log.columns.roles.items()}
+    texts: dict[str, Any] = {}
+    for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
+        values = table[name]
+        known = values.notna() if name in roles else [False] * len(values)
+        text = [_text(v, roles[name]) if k else None for v, k in zip(values, known, strict=True)]
+        texts[name] = type(values)(text, table.index, "string")
+    return table.assign(**texts)
+
+
+def _text(value: object, role: str) -> str:
+    if isinstance(value, dict | list | tuple | set | bytes) or hasattr(value, "__array__"):
+        hint = "make it text or a number before you give the table"
+        raise LogFormatError(f"the column of the {role} holds a nested value", hint=hint)
+    return str(value)
+
+
 def _table_columns(table: object) -> tuple[str, ...]:
     schema = getattr(table, "collect_schema", None)  # a Polars LazyFrame
     if callable(schema):
@@ -264,35 +288,38 @@ def _table_columns(table: object) -> tuple[str, ...]:
     raise LogFormatError(f"a {type(table).__name__} is not a log", hint=hint)
 
 
-def _names(files: tuple[Path, ...], kind: str, compression: str, encoding: str) -> tuple[str, ...]:
-    if kind == "parquet":
-        return parquet_columns(files[0])
-    headers = {f: _header(f, kind, compression, encoding) for f in files}
-    names = headers[files[0]]
-    for file, other in headers.items():
-        same = set(other) == set(names) if kind == "jsonl" else other == names
-        if not same:
-            hint = "give files with the same header"
+def _names(
+    files: tuple[Path, ...],
+    addresses: tuple[str, ...],
+    kind: str,
+    compression: str,
+    encoding: str,
+    peek: Peek | None,
+) -> tuple[str, ...]:
+    """The columns that headers or typed schemas declare, the same in all files."""
+    if addresses and peek is None:
+        scheme = addresses[0].partition(":")[0]
+        hint = "give --engine spark; in Python, a Spark DataFrame"
+        raise OptionError(f"only Spark reads {scheme}:// addresses", hint=hint)
+    if addresses and peek is not None:
+        return peek(addresses, kind, encoding)
+    schemas = [
+        parquet_schema(file)
+        if kind == "parquet"
+        else [(name, "text") for name in _header(file, kind, compression, encoding)]
+        for file in files
+    ]
+    for file, schema in zip(files, schemas, strict=True):
+        if schema != schemas[0]:
+            hint = "give files with the same columns, and in Parquet the same types"
             raise LogFormatError(f"{file.name} has other columns than {files[0].name}", hint=hint)
-    return names
+    return tuple(name for name, _ in schemas[0])
 
 
 def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
-    line = first_line(file, compression, encoding)
-    if kind != "jsonl":
-        try:
-            return split_fields(line, kind)
-        except csv.Error as cause:
-            raise LogFormatError(
-                f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
-            ) from cause
     try:
-        first = json.loads(line)
-        json.dumps(first, ensure_ascii=False).encode()  # half a character is no text
-    except (ValueError, RecursionError):
-        first = None
-    if not isinstance(first, dict):
+        return split_fields(first_line(file, compression, encoding), kind)
+    except csv.Error as cause:
         raise LogFormatError(
-            f"{file.name}, line 1: not a JSON object", hint="JSON Lines has one object a line"
-        )
-    return tuple(str(key) for key in first)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
+        ) from cause

@@ -92,6 +92,8 @@ class Summary(Record):
     seconds: dict[str, float]
     arrived: tuple[str, ...] = ()
     """What came to this process from an engine that runs elsewhere, each with its size."""
+    warnings: tuple[str, ...] = ()
+    """What is weak about the budget or the user-IDs."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `--json`; empty ones that few releases have are left out."""

@@ -158,8 +158,8 @@ def described(
     return read(
         source,
         format=log.format,
-        columns=None if log.header else log.columns,
-        **{role: getattr(log, role) for role in _ROLES},
+        columns=log.columns if log.format == "jsonl" or not log.header else None,
+        **{role: getattr(log, role) or "" for role in _ROLES},
         encoding=encoding,
         on_bad_row=on_bad_row,
         peek=peek,

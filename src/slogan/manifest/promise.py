@@ -1,23 +1,28 @@
 """What a release promises and what it does not, in plain words; manifest and reports quote it.
 
-The words are in `promises.toml`, by kind of release. Here they get the numbers of a budget.
+The words are in `promises.toml`, by kind of release. Here they get the numbers of a budget. A claim
+never rounds in its own favour: e^ε, ε and δ are rounded up, and 1/δ down.
 """
 
 import math
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from slogan.budget import PrivacyBudget
+from slogan.budget import Number, PrivacyBudget, at_most, exact
 from slogan.modes import ReleaseKind
 
 _WORDS = tomllib.loads(files("slogan.manifest").joinpath("promises.toml").read_text("utf-8"))
 TEST_RUN: str = _WORDS["shared"]["test_run"]
-_RAREST = sys.float_info.min
-"""The inverse of a smaller probability may be too large for a float."""
+KEPT_IDS: str = _WORDS["shared"]["kept_ids"]
+ACCEPTED = "accept_weak_privacy"
+"""The parameter of a manifest that says that a refusal was overridden."""
+LARGEST_EPSILON, WEAK_EPSILON, LARGEST_DELTA = 10, 3, Fraction(1, 1000)
+_PEOPLE_PER_DELTA = 10
+_FEWEST_FOR_POWER = 10**15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +52,63 @@ class Wording:
     """How the method goes, in order."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weakness:
+    """Why a budget protects little, and whether it is refused unless that is accepted."""
+
+    text: str
+    refused: bool
+
+
+def weaknesses(
+    kind: ReleaseKind, budget: PrivacyBudget, users: int | None = None
+) -> tuple[Weakness, ...]:
+    """What is weak about a budget that should hold end to end.
+
+    Given the counts, and for rows of real users, δ is the share of people shown: a choice that
+    pages put first, and no weakness of its own.
+
+    Args:
+        kind: The kind of release.
+        budget: ε and δ.
+        users: The number of users that the release publishes, with noise.
+    """
+    if not kind.end_to_end:
+        return ()
+    found: list[tuple[str, bool]] = []
+    epsilon, delta = budget.epsilon_at_most, exact(budget.delta)
+    if epsilon > WEAK_EPSILON:
+        found.append(("epsilon", epsilon > LARGEST_EPSILON))
+    if kind is ReleaseKind.SYNTHETIC_USERS:
+        if delta > LARGEST_DELTA:
+            found.append(("delta", True))
+        elif users is not None and delta * _PEOPLE_PER_DELTA * users > 1:
+            found.append(("delta_of_users", False))
+    numbers = {"users": f"{users:,}" if users else "", **_numbers(budget)}
+    return tuple(
+        Weakness(
+            text=_WORDS["weak"][
+                f"{name}_refused" if name == "epsilon" and refused else name
+            ].format_map(numbers),
+            refused=refused,
+        )
+        for name, refused in found
+    )
+
+
 def promise_of(
-    kind: ReleaseKind, parameters: Mapping[str, object], budget: PrivacyBudget
+    kind: ReleaseKind,
+    parameters: Mapping[str, object],
+    budget: PrivacyBudget,
+    *,
+    pseudonyms: str = "fresh",
 ) -> Promise:
     """The promise of a kind of release under a budget."""
-    return Promise(**_fill(_WORDS[kind]["promise"], budget, parameters))
+    filled = _fill(_WORDS[kind]["promise"], budget, parameters)
+    weak = tuple(weakness.text for weakness in weaknesses(kind, budget))
+    kept = (KEPT_IDS,) if pseudonyms == "keep" else ()
+    not_guaranteed = (*weak, *kept, *filled.pop("not_guaranteed"))
+    return Promise(**filled, not_guaranteed=not_guaranteed)
 
 
 def wording_of(kind: ReleaseKind, budget: PrivacyBudget) -> Wording:
@@ -59,25 +116,32 @@ def wording_of(kind: ReleaseKind, budget: PrivacyBudget) -> Wording:
     return Wording(**_fill(_WORDS[kind]["wording"], budget, {}))
 
 
-def one_in(probability: float) -> str:
-    """A probability as people say it: 1 in 2, 1 in 1,000,000."""
-    if probability <= 0:
+def one_in(probability: Number) -> str:
+    """A probability as people say it, rounded up: 1 in 2, 65 in 100, 1 in 1,000,000."""
+    chance = Fraction(str(probability))
+    if chance <= 0:
         return "never"
-    around = 1 / max(probability, _RAREST)
-    exact = abs(around - round(around)) < 0.05
-    return f"{'' if exact else 'about '}1 in {around:,.0f}"
+    if chance > Fraction(1, 10) and chance.numerator > 1:
+        return f"{math.ceil(100 * chance)} in 100"
+    if (whole := math.floor(1 / chance)) < _FEWEST_FOR_POWER:
+        return f"1 in {whole:,}"
+    return f"1 in 10^{len(str(whole)) - 1}"
+
+
+def _numbers(budget: PrivacyBudget) -> dict[str, str]:
+    """The numbers of a budget for people, each rounded to the side that promises less."""
+    return {
+        "ratio": at_most(budget.ratio_at_most),
+        "chance": one_in(exact(budget.delta)),
+        "epsilon": at_most(budget.epsilon_at_most),
+        "delta": at_most(exact(budget.delta), 6),
+    }
 
 
 def _fill(
     texts: dict[str, str | list[str]], budget: PrivacyBudget, parameters: Mapping[str, object]
 ) -> dict[str, Any]:
-    epsilon, delta = budget.epsilon_value, budget.delta_value
-    numbers = {
-        "ratio": math.exp(epsilon),
-        "chance": one_in(delta),
-        "epsilon": epsilon,
-        "delta": delta,
-    }
+    numbers = _numbers(budget)
     shared = {name: text.format_map(numbers) for name, text in _WORDS["shared"].items()}
     values = {**parameters, **shared, **numbers}
     return {

@@ -33,7 +33,7 @@ from slogan.manifest.certificate import (
     html_table,
 )
 from slogan.manifest.manifest import Budget, Claims, Manifest, PublishedLog, published_log, versions
-from slogan.manifest.promise import promise_of
+from slogan.manifest.promise import KEPT_IDS, promise_of, weaknesses
 from slogan.modes import Parameters
 from slogan.release.job import Job
 from slogan.storage import folders
@@ -46,6 +46,13 @@ if TYPE_CHECKING:
 
 _NO_TIME = 315_532_800
 """1980-01-01 in UTC: the first second that every archive can hold."""
+_NAMES_PEOPLE = {
+    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s]+",
+    # Digits alone are an ordinary ID: a number to be called begins with + or 00, or has gaps.
+    "phone numbers": r"(\+|00)[0-9 ()/.-]{7,18}|\(?[0-9]{2,5}\)?([ /.-][0-9]{2,8}){1,4}",
+    "names of people": r"\p{L}[\p{L}']+([ ._,-]+\p{L}[\p{L}']+){1,3}",
+}
+"""User-IDs that point to a person by themselves, as regular expressions of the whole ID."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +82,8 @@ class Release(ABC):
     output: Output
     pseudonyms: list[str] | None
     _folders: list[Path] = field(default_factory=list[Path], init=False, compare=False)
+    _id_warnings: list[str] = field(default_factory=list[str], init=False, compare=False)
+    """What released user-IDs look like, if they are the log's own; known once they are written."""
 
     @property
     def log(self) -> SearchLog:
@@ -94,6 +103,8 @@ class Release(ABC):
     def _facts(self) -> dict[str, Any]:
         """What the summaries of all kinds say."""
         counted, output = self.counted, self.output
+        weak = weaknesses(self.job.kind, self.budget, self.noisy_users)
+        kept = (KEPT_IDS,) if self.job.pseudonyms == "keep" else ()
         return {
             "epsilon": self.budget.epsilon_value,
             "delta": self.budget.delta_value,
@@ -108,7 +119,13 @@ class Release(ABC):
             "test_run": self.job.test_run,
             "seconds": self.job.steps.rounded(),
             "arrived": self.job.engine.arrived,
+            "warnings": (*(weakness.text for weakness in weak), *kept, *self._id_warnings),
         }
+
+    @property
+    def noisy_users(self) -> int | None:
+        """The number of users that the release publishes, with noise; None if it does not."""
+        return None
 
     @abstractmethod
     def claims(self) -> Claims:
@@ -144,7 +161,8 @@ class Release(ABC):
         Args:
             folder: The folder.
             force: Replace an older release.
-            ledger: Where the release is recorded.
+            ledger: Where the release is recorded; only `sanitize()` and `synthesize()` take one for
+                a release that has a cost.
             allow_unaccounted: Release although the ledger's cap says nothing about it.
         """
         given = {
@@ -155,6 +173,11 @@ class Release(ABC):
         }
         changes: dict[str, Any] = {name: new for name, new in given.items() if new is not None}
         goal = replace(self.job.destination, **changes)
+        if goal.ledger != self.job.destination.ledger and self.cost is not None:
+            raise OptionError(
+                "the noise of this release was drawn before this ledger was asked",
+                hint="give ledger= to sanitize() or synthesize(), which ask it first",
+            )
         target = goal.require(self.log)
         with self.job.steps.step("write"):
             recorded = publish_recorded(
@@ -163,6 +186,7 @@ class Release(ABC):
                 force=goal.force,
                 charge=self._charge,
                 ledger=goal.ledger,
+                reservation=self.job.reservation,
                 allow_unaccounted=goal.allow_unaccounted,
             )
         folders.remove(folders.place(target))  # of another run, killed while it solved
@@ -196,6 +220,7 @@ class Release(ABC):
             parameters={**self.budget.parameters(), **self.parameters},
             cost=self.cost,
             test_run=self.job.test_run,
+            **self.job.destination.labels(),
         )
 
     def to_arrow(self) -> Any:
@@ -224,6 +249,8 @@ class Release(ABC):
         curator.mkdir(mode=0o700)
         file = public / f"log{self.log.suffix}"
         self.job.engine.write(self.output, self.pseudonyms, file)
+        if self.job.pseudonyms == "keep":
+            self._id_warnings[:] = id_warnings(file, self.log)
         manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
         self.write_curators_tables(curator)
         certificate = self.certificate()
@@ -242,7 +269,7 @@ class Release(ABC):
     def manifest(self, published: PublishedLog) -> Manifest:
         """What the release says of itself in public."""
         kind = self.job.kind
-        promise = promise_of(kind, self.parameters, self.budget)
+        promise = promise_of(kind, self.parameters, self.budget, pseudonyms=self.job.pseudonyms)
         return Manifest(
             slogan_version=version("slogan"),
             method=kind.method,
@@ -280,8 +307,12 @@ class Release(ABC):
         return before, after
 
     def close(self) -> None:
-        """Forget the log."""
-        self.job.engine.close()
+        """Forget the log. A release that was never saved counts in its ledger all the same."""
+        try:
+            if self.job.reservation is not None and self.folder is None:
+                self.job.reservation.end(drawn=True, cost=self.cost)
+        finally:
+            self.job.engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -309,13 +340,28 @@ def _for_everybody(folder: Path) -> None:
         os.utime(path, (_NO_TIME, _NO_TIME))
 
 
+def id_warnings(file: Path, log: SearchLog) -> list[str]:
+    """What the user-IDs of a released file look like that name people. For the curator alone."""
+    user = f"{identifier(log.columns.user)}::VARCHAR"
+    counts = ", ".join(
+        f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"
+        for pattern in _NAMES_PEOPLE.values()
+    )
+    with connected() as sql:
+        query = f"SELECT count(DISTINCT {user}), {counts} FROM {_reader(file, log)}"
+        users, *found = sql.execute(query).fetchall()[0]
+    return [
+        f"{n:,} of {users:,} released user-IDs look like {what}."
+        for what, n in zip(_NAMES_PEOPLE, found, strict=True)
+        if n
+    ]
+
+
 def _arrow_table(file: Path, log: SearchLog) -> Any:
     """A released file, or a folder of parts, read back with this log's schema."""
-    parts = sorted(file.iterdir()) if file.is_dir() else [file]
-    files = ", ".join(literal(plain_glob(part)) for part in parts)
     with connected() as sql:
         try:
-            rows: Any = sql.sql(f"SELECT * FROM {_reader(files, log)}")
+            rows: Any = sql.sql(f"SELECT * FROM {_reader(file, log)}")
             return rows.to_arrow_table()
         except ModuleNotFoundError as cause:
             raise OptionError(
@@ -324,7 +370,9 @@ def _arrow_table(file: Path, log: SearchLog) -> Any:
             ) from cause
 
 
-def _reader(files: str, log: SearchLog) -> str:
+def _reader(file: Path, log: SearchLog) -> str:
+    parts = sorted(file.iterdir()) if file.is_dir() else [file]
+    files = ", ".join(literal(plain_glob(part)) for part in parts)
     if log.format == "parquet":
         return f"read_parquet([{files}], hive_partitioning=false)"
     count = log.columns.count

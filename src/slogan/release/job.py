@@ -3,7 +3,7 @@
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,15 +12,16 @@ from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import Cost
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Engine
-from slogan.engines.pseudonyms import fresh_pseudonyms
+from slogan.engines.pseudonyms import IdKind, fresh_pseudonyms
 from slogan.errors import OptionError, TooFewUsersError
 from slogan.histogram import Output
-from slogan.ledger.ledger import Charge, Ledger
+from slogan.ledger.entries import LONGEST_LABEL
+from slogan.ledger.ledger import Charge, Ledger, Reservation
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import Parameters, ReleaseKind
 from slogan.planning.objectives import Objective
 from slogan.progress import Progress, Steps, shown
-from slogan.randomness import Randomness, randomness
+from slogan.randomness import Randomness, WatchedRandomness, randomness
 from slogan.storage.atomic import check_replaceable
 from slogan.storage.untrusted import is_sayable
 
@@ -38,6 +39,21 @@ class Destination:
     ledger: Ledger | None = None
     allow_unaccounted: bool = False
     """Release although the ledger's cap says nothing about it."""
+    title: str | None = None
+    """What the ledger should call the release."""
+    recipient: str | None = None
+    """For whom it is, for the ledger."""
+
+    def labels(self) -> dict[str, str | None]:
+        """Title and recipient, if the ledger can keep them."""
+        labels = {"title": self.title, "recipient": self.recipient}
+        for name, text in labels.items():
+            if text is not None and not (text.isprintable() and len(text) <= LONGEST_LABEL):
+                raise OptionError(
+                    f"the {name} of a release is one line of at most {LONGEST_LABEL} characters",
+                    hint=f"shorten --{name}",
+                )
+        return labels
 
     def check(self, log: SearchLog, charge: Charge) -> None:
         """Refuse now what saving would refuse in the end."""
@@ -102,6 +118,8 @@ class Job:
     engine: Engine
     rng: Randomness
     steps: Steps
+    reservation: Reservation | None
+    """What the ledger has granted it; None without a ledger, or if no accounting covers it."""
 
     @property
     def test_run(self) -> bool:
@@ -121,11 +139,13 @@ class Job:
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",
         }
 
-    def names_for(self, output: Output) -> list[str] | None:
+    def id_kind(self) -> IdKind | None:
+        """What fresh user-IDs look like, known before anything is drawn; None keeps real IDs."""
+        return self.engine.id_kind(fresh=self.pseudonyms == "fresh")
+
+    def names_for(self, output: Output, kind: IdKind | None) -> list[str] | None:
         """Fresh names for the users of an output, drawn for them alone; None keeps real IDs."""
-        if self.pseudonyms == "keep":
-            return None
-        return fresh_pseudonyms(output.users, self.engine.id_kind(output), self.rng)
+        return None if kind is None else fresh_pseudonyms(output.users, kind, self.rng)
 
 
 @contextmanager
@@ -143,9 +163,10 @@ def started_job(
 ) -> Generator[Job]:
     """Start an engine for a log; close it unless a release comes of the job.
 
-    The destination is checked before anything is counted. Its ledger is charged for a run whose
-    noise left nothing to release, before that is reported. `planned_cost` is what the release will
-    cost the users of the log; None if no accounting covers it.
+    The destination is checked before anything is counted, and `planned_cost`, what the release will
+    cost the users of the log at most, is reserved in its ledger before the job can draw noise. A
+    job that fails gets it back if it drew nothing; else what it drew counts, whatever the failure.
+    The cost is None if no accounting covers the release.
     """
     if pseudonyms not in ("fresh", "keep"):
         raise OptionError("pseudonyms are 'fresh' or 'keep'", hint="leave the option out for fresh")
@@ -156,11 +177,15 @@ def started_job(
         parameters={**budget.parameters()},
         cost=planned_cost,
         test_run=seed is not None,
+        **destination.labels(),
     )
     destination.check(source, charge)
+    ledger = None if planned_cost is None else destination.ledger
     with shown(progress) as on_progress:
         host = settings.start(on_progress)
+        rng, reservation = WatchedRandomness(randomness(seed)), None
         try:
+            reservation = None if ledger is None else ledger.reserve(charge)
             yield Job(
                 kind=kind,
                 log=source,
@@ -169,13 +194,15 @@ def started_job(
                 pseudonyms=pseudonyms,
                 seed=seed,
                 engine=host,
-                rng=randomness(seed),
+                rng=rng,
                 steps=Steps(on_progress),
+                reservation=reservation,
             )
         except BaseException as failure:
             try:
-                if isinstance(failure, TooFewUsersError) and destination.ledger is not None:
-                    destination.ledger.book_nothing(replace(charge, cost=failure.cost))
+                if reservation is not None:
+                    cost = failure.cost if isinstance(failure, TooFewUsersError) else None
+                    reservation.end(drawn=rng.drawn, cost=cost)
             finally:
                 host.close()
             raise

@@ -138,6 +138,10 @@ class PrivateRowsRelease(Release):
         return self.histogram.account.cost
 
     @property
+    def noisy_users(self) -> int:
+        return self.histogram.sizes.users
+
+    @property
     def summary(self) -> PrivateRowsSummary:
         counted, cap = self.counted, exact(self.division.sampling.cap)
         return PrivateRowsSummary(
@@ -180,6 +184,10 @@ class SyntheticRelease(Release):
     @property
     def cost(self) -> Cost:
         return self.statistics.account.cost
+
+    @property
+    def noisy_users(self) -> int:
+        return self.statistics.sizes.users
 
     @property
     def summary(self) -> SyntheticSummary:

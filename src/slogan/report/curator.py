@@ -120,8 +120,9 @@ class CuratorPage(Page):
         if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
             return f"{size} No row belongs to a real user."
         users = f"{c.exposed_users_expected:,.0f} of {c.users:,} real users"
-        gap = f"{_gap(c)} " if isinstance(c, PlannedCertificate) else ""
-        return f"{size} {gap}A row of about {users} is expected to be shown."
+        shown = f"A row of about {users} is expected to be shown."
+        planned = isinstance(c, PlannedCertificate)
+        return f"{size} {_gap(c)} {shown}" if planned else f"{shown} {size}"
 
     @property
     def exposure(self) -> list[str]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from slogan.budget import PrivacyBudget
+from slogan.budget import PrivacyBudget, at_most, exact
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
-from slogan.manifest.promise import TEST_RUN, Wording, wording_of
+from slogan.manifest.promise import ACCEPTED, TEST_RUN, Weakness, Wording, weaknesses, wording_of
 from slogan.report.html import render
 
-_FALSE_ALARMS = 0.01
+_FALSE_ALARMS = Fraction(1, 100)
 _USER_IDS = {
     "fresh": "drawn at random; they are not the original ones",
     "keep": "the original ones",
@@ -55,20 +55,37 @@ class Page:
         return wording_of(self.manifest.kind, self.budget)
 
     @property
+    def weaknesses(self) -> tuple[Weakness, ...]:
+        """What is weak about the budget, for the number of users that is published."""
+        outputs = self.manifest.outputs
+        return weaknesses(self.manifest.kind, self.budget, outputs and outputs.users)
+
+    @property
+    def tone(self) -> str:
+        """The colour of the first lines: red where a refusal was overridden."""
+        weak = self.weaknesses
+        return "red" if any(one.refused for one in weak) else "amber" if weak else ""
+
+    @property
+    def overridden(self) -> bool:
+        """Whether the curator accepted whatever the budget allows."""
+        return ACCEPTED in self.manifest.parameters
+
+    @property
     def privacy_facts(self) -> list[Fact]:
         """The privacy card."""
         words, budget, end_to_end = self.words, self.budget, self.manifest.kind.end_to_end
         # The test may wrongly point out one of a hundred users who are not in the log. End to end
         # Pr_D[Y] ≤ e^ε·Pr_D'[Y] + δ for every event Y; given the counts Pr_D[Y] ≤ Pr_D'[Y] + δ.
-        ratio = math.exp(budget.epsilon_value) if end_to_end else 1.0
-        exposed = 100 * min(1.0, ratio * _FALSE_ALARMS + budget.delta_value)
+        ratio = budget.ratio_at_most if end_to_end else 1
+        exposed = 100 * min(Fraction(1), ratio * _FALSE_ALARMS + exact(budget.delta))
         return [
             Fact("Protected", "one user", f"the whole log of each; neighbours: {words.neighbours}"),
-            Fact("ε", f"{budget.epsilon_value:.4g}", words.epsilon),
-            Fact("δ", f"{budget.delta_value:g}", words.delta),
+            Fact("ε", at_most(budget.epsilon_at_most), words.epsilon),
+            Fact("δ", at_most(exact(budget.delta), 6), words.delta),
             Fact(
                 "Best attack" if end_to_end else "Best attack, given the counts",
-                f"{exposed:.3g} in 100",
+                f"{at_most(exposed, 3)} in 100",
                 "users in the log are pointed out at most, by any test that wrongly points out 1 "
                 "in 100 who are not",
             ),
@@ -152,6 +169,17 @@ _OBJECTIVES = {
 @dataclass(frozen=True)
 class PublicPage(Page):
     """The public report."""
+
+    @property
+    def people_shown(self) -> str:
+        """Of how many people rows are expected, where rows are those of real people."""
+        if not isinstance(outputs := self.manifest.outputs, PrivateRowsOutputs):
+            return ""
+        most = math.ceil(exact(self.budget.delta) * max(outputs.users, 0))
+        return (
+            f"Rows of real people: of about {outputs.users:,} who hold a pair that could be drawn, "
+            f"up to {most:,} are expected to be in this file."
+        )
 
     @property
     def utility(self) -> list[str]:

@@ -71,7 +71,12 @@ def _words(evidence: Evidence) -> Finding:
     manifest = evidence.manifest
     budget = manifest.budget.model_dump()
     try:
-        promise = promise_of(manifest.kind, manifest.parameters, PrivacyBudget(**budget))
+        promise = promise_of(
+            manifest.kind,
+            manifest.parameters,
+            PrivacyBudget(**budget),
+            pseudonyms=manifest.pseudonyms,
+        )
     except (BudgetError, KeyError) as cause:
         raise NotPossibleError("the manifest has no valid budget or parameters") from cause
     told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from slogan.errors import LogFormatError, SloganError
 from slogan.logs.files import require_modest
-from slogan.logs.rows import fields_of, literal, parquet_sql, rows_sql, source_sql
-from slogan.logs.searchlog import SearchLog
+from slogan.logs.rows import fields_of, literal, parquet_sql, rows_sql, source_sql, whole_lines
+from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
@@ -126,9 +125,9 @@ def count(
 
 
 def _source(sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path) -> str:
-    table: Any = log.table
+    table = declared_table(log)
     if table is None:
-        return source_sql(log, log.files, keep_rejects=True)
+        return source_sql(log, whole_lines(log, folder), keep_rejects=True)
     write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
     if write is None:
         sql.register("input_table", table)

@@ -39,6 +39,20 @@ class Verdict:
     """What was found about a release. For the curator: its numbers depend on the log."""
 
     checks: tuple[Check, ...]
+    budget: Mapping[str, str | None] | None = None
+    """ε or e^ε, and δ, as the manifest writes them; None if there is no manifest."""
+
+    @property
+    def conclusion(self) -> str:
+        """What was verified, and what is left to decide."""
+        if not self.ok or self.budget is None:
+            return "Not verified: do not publish this release."
+        symbols = {"epsilon": "ε", "exp_epsilon": "e^ε", "delta": "δ"}
+        written = ", ".join(f"{symbols[k]} = {v}" for k, v in self.budget.items() if v is not None)
+        return (
+            f"Verified: the files match the manifest, and the manifest's budget ({written}) is "
+            "kept. Whether that budget is strict enough is your decision."
+        )
 
     @property
     def ok(self) -> bool:
@@ -47,7 +61,12 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `verify --json`."""
-        return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
+        return {
+            "ok": self.ok,
+            "budget": self.budget and dict(self.budget),
+            "conclusion": self.conclusion,
+            "checks": [asdict(check) for check in self.checks],
+        }
 
     def __repr__(self) -> str:
         failed = [check.name for check in self.checks if not check.ok]
@@ -56,7 +75,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         rows = (("ok" if check.ok else "FAILED", check.name, check.detail) for check in self.checks)
-        return html_table(("", "check", "detail"), rows, note="For the curator.")
+        return html_table(("", "check", "detail"), rows, note=f"{self.conclusion} For the curator.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,10 @@ from typing import TypeAlias
 
 from scipy.special import chdtri
 
+from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.manifest.manifest import SpentStage
+from slogan.manifest.promise import ACCEPTED, weaknesses
 from slogan.verification.accounting import (
     account,
     budget_of,
@@ -99,6 +101,24 @@ def _scales(
     return not found, "; ".join(found) or "every noise scale follows from the budget alone"
 
 
+def _strength(evidence: Evidence) -> Finding:
+    """Whether the budget is one that slogan releases under, or was accepted although it is weak."""
+    manifest = evidence.manifest
+    _ = evidence.promised
+    try:
+        budget = PrivacyBudget(**manifest.budget.model_dump())
+    except BudgetError as cause:
+        raise NotPossibleError(f"the manifest's budget: {cause.problem}") from cause
+    weak = weaknesses(manifest.kind, budget, manifest.outputs and manifest.outputs.users)
+    accepted = manifest.parameters.get(ACCEPTED) == "yes"
+    detail = " ".join(weakness.text for weakness in weak)
+    if accepted:
+        detail = f"made with --accept-weak-privacy. {detail}".strip()
+    elif any(weakness.refused for weakness in weak):
+        return False, f"slogan refuses this budget, and nothing says it was accepted. {detail}"
+    return True, f"WEAK: {detail}" if weak else detail or "slogan warns of nothing in this budget"
+
+
 def _row_constants(evidence: Evidence) -> Finding:
     stages = _row_stages(evidence)
     own = [stages["counts"], stages["sizes"]]
@@ -159,6 +179,7 @@ def _share(evidence: Evidence) -> Fraction:
 
 PRIVATE_ROWS: Checks = {
     "users_from_log": users_from_log,
+    "strength": _strength,
     "account": account,
     "constants": _row_constants,
     "cap": _cap,
@@ -233,6 +254,7 @@ def _possible_ids(evidence: Evidence) -> int:
 
 
 SYNTHETIC_USERS: Checks = {
+    "strength": _strength,
     "account": account,
     "constants": _user_constants,
     "scales": _user_scales,

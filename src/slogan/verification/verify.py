@@ -85,4 +85,4 @@ def _verdict(
             evidence = Evidence(folder, manifest, asked, sql, clicked, shown)
             wanted = {**EVERY_RELEASE, **_CHECKS[manifest.kind]}
             checks += [run(name, check, evidence) for name, check in wanted.items()]
-    return Verdict(checks=tuple(checks))
+    return Verdict(checks=tuple(checks), budget=manifest and manifest.budget.model_dump())

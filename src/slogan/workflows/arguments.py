@@ -7,9 +7,10 @@ from typing import TypedDict
 
 from slogan.budget import Number, PrivacyBudget
 from slogan.engines import EngineChoice
-from slogan.errors import OptionError
+from slogan.errors import BudgetError, OptionError
 from slogan.ledger.ledger import Ledger
-from slogan.modes import Counts, ExactCounts, PrivateCounts
+from slogan.manifest.promise import ACCEPTED, weaknesses
+from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts, ReleaseKind
 from slogan.planning import objectives
 from slogan.planning.objectives import Objective
 from slogan.planning.solvers import Solver
@@ -32,7 +33,10 @@ class SanitizeOptions(TypedDict, total=False):
     output: str | Path | None
     force: bool
     ledger: Ledger | None
+    title: str | None
+    recipient: str | None
     allow_unaccounted: bool
+    accept_weak_privacy: bool
     seed: int | None
     progress: Progress | bool | None
 
@@ -74,6 +78,24 @@ def budget_from(
             'write epsilon=1, delta="1e-6", or PrivacyBudget(epsilon=1, delta="1e-6")',
         )
     return PrivacyBudget(epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
+
+
+def accepted(kind: ReleaseKind, budget: PrivacyBudget, *, accept: bool) -> Parameters:
+    """What the manifest says of a weak budget that was accepted; one that was not is refused."""
+    if accept and not kind.end_to_end:
+        raise OptionError(
+            f"no budget is refused for {kind}, so there is nothing to accept",
+            hint="leave --accept-weak-privacy out",
+        )
+    if accept:
+        return {ACCEPTED: "yes"}
+    if refusals := [weakness.text for weakness in weaknesses(kind, budget) if weakness.refused]:
+        raise BudgetError(
+            f"this budget protects too little: {' '.join(refusals)}",
+            hint="choose a smaller ε or δ, such as --epsilon 1 --delta 1e-6; "
+            "--accept-weak-privacy overrides this, and the release will say so",
+        )
+    return {}
 
 
 def objective_from(objective: Objective | str | None) -> Objective:

@@ -18,6 +18,7 @@ from slogan.release.job import Destination, Pseudonyms, started_job
 from slogan.release.kinds import PrivateRowsRelease, SanitizedRelease
 from slogan.workflows.arguments import (
     SanitizeOptions,
+    accepted,
     budget_from,
     counts_from,
     objective_from,
@@ -74,7 +75,10 @@ def sanitize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
+    title: str | None = None,
+    recipient: str | None = None,
     allow_unaccounted: bool = False,
+    accept_weak_privacy: bool = False,
     seed: int | None = None,
     progress: Progress | bool | None = None,
 ) -> SanitizedRelease | PrivateRowsRelease:
@@ -85,7 +89,7 @@ def sanitize(
         budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
         epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
         exp_epsilon: e^ε instead of ε.
-        delta: δ.
+        delta: δ, the largest chance that a given person's real rows are published.
         objective: What utility means, such as "diversity" or `FrequentPairs(min_support="1/500")`;
             the output size if not given.
         counts: Where the counts come from: "exact", "private" (private end to end), or the
@@ -97,15 +101,19 @@ def sanitize(
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
-        ledger: Records the release. It is asked before the log is counted, and charged for a run
-            whose noise left nothing to release.
+        ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
+            unless nothing was drawn.
+        title: What the ledger calls the release.
+        recipient: For whom it is, for the ledger.
         allow_unaccounted: Release although the ledger's cap says nothing about it.
+        accept_weak_privacy: For private counts: release although ε is above 10, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     spendable = budget_from(budget, epsilon, exp_epsilon, delta)
     goal, mode = objective_from(objective), counts_from(counts)
     private = isinstance(mode, PrivateCounts)
+    weak = accepted(mode.kind, spendable, accept=accept_weak_privacy)
     if private and solver is not None:
         raise OptionError(
             "private counts are solved by a formula, so there is no solver to choose",
@@ -117,7 +125,12 @@ def sanitize(
         log,
         spendable,
         destination=Destination(
-            folder=output, force=force, ledger=ledger, allow_unaccounted=allow_unaccounted
+            folder=output,
+            force=force,
+            ledger=ledger,
+            allow_unaccounted=allow_unaccounted,
+            title=title,
+            recipient=recipient,
         ),
         planned_cost=divide(spendable, mode.sampling_share).cost if private else None,
         pseudonyms=pseudonyms,
@@ -126,11 +139,12 @@ def sanitize(
         progress=progress,
     ) as job:
         if private:
-            return sanitize_private(job, mode, goal)
+            return sanitize_private(job, mode, goal, weak)
         apart = distribution(job, goal, mode, solving)
         with job.steps.step("count"):
             counted = apart.count(job.log) if apart else job.engine.count(job.log)
         counted.require_shared_pairs()
+        ids = job.id_kind()
         planner = Planner(goal, spendable, solving, job.steps)
         if isinstance(mode, LaplaceCounts):
             planned = planner.laplace(counted.hist, mode, job.rng)
@@ -140,7 +154,7 @@ def sanitize(
             planned = planner.exact(counted.hist)
         with job.steps.step("sample"):
             output_log = planned.sample(job.rng)
-            names = job.names_for(output_log)
+            names = job.names_for(output_log, ids)
         return SanitizedRelease(
             job=job,
             parameters=job.parameters(goal, solving.parameters(), mode.parameters()),

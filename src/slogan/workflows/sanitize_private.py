@@ -23,19 +23,22 @@ from slogan.release.job import Job
 from slogan.release.kinds import PrivateRowsRelease
 
 
-def sanitize_private(job: Job, mode: PrivateCounts, objective: Objective) -> PrivateRowsRelease:
+def sanitize_private(
+    job: Job, mode: PrivateCounts, objective: Objective, weak: Parameters
+) -> PrivateRowsRelease:
     """Select pairs, measure their counts with noise, and draw clicks of real users under a cap."""
     division, select = divide(job.budget, mode.sampling_share), selection.load(mode.selector)
     with job.steps.step("count"):
         counted = job.engine.count(job.log, unique_pairs=True)
+    ids = job.id_kind()
     rows = draw_rows(
         counted, job.budget, division, select, objective=objective, rng=job.rng, steps=job.steps
     )
     with job.steps.step("sample"):
-        names = job.names_for(rows.output)
+        names = job.names_for(rows.output, ids)
     return PrivateRowsRelease(
         job=job,
-        parameters=job.parameters(objective, mode.parameters()) | _constants(division),
+        parameters=job.parameters(objective, mode.parameters(), weak) | _constants(division),
         counted=counted,
         output=rows.output,
         pseudonyms=names,

@@ -16,7 +16,6 @@ from slogan.dp.statistics import Spending, Statistics, constants, measure, sprea
 from slogan.dp.synthesis import deal, fit_mixture, generator_of
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.engines.pseudonyms import fresh_pseudonyms
 from slogan.histogram import Output
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
@@ -26,7 +25,7 @@ from slogan.progress import Progress, Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Destination, started_job
 from slogan.release.kinds import SyntheticRelease
-from slogan.workflows.arguments import budget_from, objective_from
+from slogan.workflows.arguments import accepted, budget_from, objective_from
 
 
 def synthesize(
@@ -44,6 +43,9 @@ def synthesize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
+    title: str | None = None,
+    recipient: str | None = None,
+    accept_weak_privacy: bool = False,
     seed: int | None = None,
     progress: Progress | bool | None = None,
 ) -> SyntheticRelease:
@@ -54,7 +56,7 @@ def synthesize(
         budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
         epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
         exp_epsilon: e^ε instead of ε.
-        delta: δ.
+        delta: δ, the chance that the ε limit fails: below 1/(10 × users).
         objective: What becomes of the private counts; they stay as they are if not given.
         association: What users hold together: "domains" (pairs of one site are of one kind),
             "spectral" (each pair is its own kind), "taxonomy", or "independent".
@@ -63,26 +65,33 @@ def synthesize(
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
-        ledger: Records the release. It is asked before the log is counted, and charged for a run
-            whose noise left nothing to release.
+        ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
+            unless nothing was drawn.
+        title: What the ledger calls the release.
+        recipient: For whom it is, for the ledger.
+        accept_weak_privacy: Release although ε is above 10 or δ above 1/1000, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
+    weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
     kinds, select = Kinds.asked(association, taxonomy), selection.load(selector)
     spending = spread(spendable, association=kinds.looks)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,
         log,
         spendable,
-        destination=Destination(folder=output, force=force, ledger=ledger),
-        planned_cost=spread(spendable, association=True).cost,
+        destination=Destination(
+            folder=output, force=force, ledger=ledger, title=title, recipient=recipient
+        ),
+        planned_cost=spending.cost,
         seed=seed,
         engine=engine,
         progress=progress,
     ) as job:
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
+        ids = job.id_kind()
         users, statistics = make_users(
             counted,
             spendable,
@@ -94,11 +103,11 @@ def synthesize(
             steps=job.steps,
         )
         with job.steps.step("synthesis"):
-            names = fresh_pseudonyms(users.users, job.engine.id_kind(None), job.rng)
+            names = job.names_for(users, ids)
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(
-                goal, {"selector": selector}, kinds.parameters(), constants(spending)
+                goal, {"selector": selector}, kinds.parameters(), constants(spending), weak
             ),
             counted=counted,
             output=users,

@@ -56,8 +56,39 @@ def test_flag_beats_environment_beats_file_beats_default(tmp_path, log):
         return manifest["budget"]["delta"], manifest["parameters"]["gap"], done.returncode
 
     assert asked() == ("0.2", 0.5, 0)
-    assert asked(SLOGAN_DELTA="0.3") == ("0.3", 0.5, 0)
-    assert asked("--delta", "0.4", SLOGAN_DELTA="0.3") == ("0.4", 0.5, 0)
+    assert asked(SLOGAN_SANITIZE_DELTA="0.3") == ("0.3", 0.5, 0)
+    assert asked("--delta", "0.4", SLOGAN_SANITIZE_DELTA="0.3") == ("0.4", 0.5, 0)
+
+
+def test_no_variable_crosses_verbs(tmp_path, log):
+    """δ of sanitize is a share of people; it must never become the δ of synthesize."""
+    given = {"SLOGAN_EPSILON": "1", "SLOGAN_DELTA": "0.5", "SLOGAN_SANITIZE_DELTA": "0.5"}
+    asked = ("synthesize", log, "-o", "out")
+    done = slogan(*asked, cwd=tmp_path, **given)
+    own = slogan(*asked, cwd=tmp_path, SLOGAN_SYNTHESIZE_EPSILON="1", SLOGAN_SYNTHESIZE_DELTA="0.5")
+
+    assert done.returncode == own.returncode == 2
+    assert "a release needs a privacy budget" in done.stderr
+    assert "this budget protects too little" in " ".join(own.stderr.split())
+
+
+def test_each_verb_explains_delta_for_itself(tmp_path):
+    said = {
+        verb: " ".join(slogan(verb, "--help", cwd=tmp_path, COLUMNS="300").stdout.split())
+        for verb in ("sanitize", "synthesize", "verify", "audit")
+    }
+    own = {
+        "sanitize": "largest chance that a given person's real rows are published",
+        "synthesize": "chance that the ε limit fails. Keep it below 1 / (10 × users)",
+        "verify": "δ that was agreed on",
+        "audit": "δ of the release to attack",
+    }
+    for verb, words in own.items():
+        assert {other for other in said if words in said[other]} == {verb}
+    assert {verb for verb in said if "--accept-weak-privacy" in said[verb]} == {
+        "sanitize",
+        "synthesize",
+    }
 
 
 def test_an_unknown_key_in_the_file_is_refused(tmp_path, log):
@@ -165,7 +196,7 @@ def test_limits_and_names_that_are_none_are_refused(tmp_path, log, asked):
 
 @pytest.mark.parametrize("option", ["output", "taxonomy", "ledger"])
 def test_a_nul_in_a_configuration_is_refused(tmp_path, log, option):
-    told = {"output": "out", "epsilon": "1", "delta": "0.5", "population": "us"}
+    told = {"output": "out", "epsilon": "1", "delta": "1e-3", "population": "us"}
     text = "".join(f'{k} = "{v}"\n' for k, v in {**told, option: "a\\u0000b"}.items())
     (tmp_path / "slogan.toml").write_text(f"[synthesize]\n{text}")
     Ledger.open("us", tmp_path / "data/slogan/ledgers/us.ledger").create()

@@ -1,8 +1,13 @@
 """slogan ledger: recording, caps, and a file that was cut."""
 
 import json
+from fractions import Fraction
 
-from tests.unit.cli.commands import BUDGET
+from tests.helpers import fill
+from tests.unit.cli.commands import BUDGET, slogan
+
+from slogan.dp.accounting import Cost
+from slogan.ledger.ledger import Charge, Ledger, publish_recorded
 
 
 def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tmp_path, log, here):
@@ -19,7 +24,8 @@ def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tm
     shown = here("ledger", "--population", "web")
     listed = here("ledger")
 
-    assert unknown.returncode == refused.returncode == seeded.returncode == 5
+    assert refused.returncode == seeded.returncode == 5
+    assert unknown.returncode == 2
     assert "no ledger" in unknown.stderr
     assert "no ledger yet" in none.stderr
     assert "--allow-unaccounted" in refused.stderr
@@ -52,9 +58,56 @@ def test_a_cap_is_not_raised_by_accident_and_a_cut_tail_is_noticed(tmp_path, her
     (tmp_path / "web.ledger").write_bytes(lines[0].replace(b"web", b"wed"))
     changed = ledger()
 
-    assert raised.returncode == cut.returncode == changed.returncode == 5
+    assert raised.returncode == 5
+    assert cut.returncode == changed.returncode == 1
     assert "--raise-cap" in raised.stderr
     assert "cut off" in cut.stderr
     assert "damaged or changed" in changed.stderr
     assert half.returncode == 2
     assert honest.returncode == 0
+
+
+def test_every_run_is_shown_with_what_became_of_it(tmp_path, here):
+    held = Ledger.open("web", tmp_path / "web.ledger")
+    held.create()
+    half = Cost(mu_squared=Fraction(1, 2))
+
+    def reserve(title):
+        charge = Charge(method="m", parameters={}, cost=half, title=title, recipient="[b]us")
+        return held.reserve(charge)
+
+    reserve("first")
+    reserve("second").end(drawn=False)
+    reserve("third").end(drawn=True)
+    saved = reserve("fourth")
+    for name in ("one", "two"):
+        publish_recorded(
+            tmp_path / name, fill, force=False, charge=saved.charge, ledger=held, reservation=saved
+        )
+    shown = slogan("ledger", "--ledger", "web.ledger", cwd=tmp_path, COLUMNS="200").stderr
+    told = json.loads(here("ledger", "--ledger", "web.ledger", "--json").stdout)
+
+    runs, notes = shown.split("\n\n")
+    lines = {line.split()[0]: line.rstrip() for line in runs.splitlines()}
+    assert "“first” for [b]us" in lines["1"]
+    assert "reserved: runs, or was killed" in lines["1"]
+    assert "returned: drew nothing" in lines["2"]
+    assert "“third”" in lines["5"]
+    assert lines["5"].endswith("nothing")
+    assert "μ² 0.5" in lines["7"]
+    assert "no more: saved before" in lines["9"]
+    assert not {"3", "4", "6", "8"} & {*lines}
+    assert "1 of the runs are not over, or were killed" in notes
+    assert (told["reserved"], told["nothings"], told["releases"]) == (1, 1, 2)
+    assert told["spent"]["mu_squared"] == 1.5
+
+
+def test_a_shared_folder_is_no_option_of_a_verb(tmp_path, log, here, monkeypatch):
+    monkeypatch.setenv("SLOGAN_LEDGER_DIR", str(tmp_path / "team"))
+    made = here("ledger", "--population", "web", "--create")
+    released = here(
+        *("sanitize", log, *BUDGET, "-o", "out", "--population", "web", "--title", "Autumn"),
+    )
+
+    assert made.returncode == released.returncode == 0, released.stderr
+    assert "Autumn" in (tmp_path / "team/web.ledger").read_text()

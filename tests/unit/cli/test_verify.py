@@ -20,6 +20,22 @@ def test_verify_accepts_an_honest_release_and_refuses_an_edited_one(tmp_path, lo
     assert "secret" not in edited.stdout + edited.stderr
 
 
+def test_verify_ends_with_the_budget_and_whose_decision_it_is(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    text = slogan("verify", log, "out", cwd=tmp_path).stderr
+    found = json.loads(slogan("verify", log, "out", "--json", cwd=tmp_path).stdout)
+    (tmp_path / "out/public/manifest.json").write_text("{}")
+    nothing = json.loads(slogan("verify", log, "out", "--json", cwd=tmp_path).stdout)
+
+    assert found["budget"] == {"epsilon": None, "exp_epsilon": "2", "delta": "0.5"}
+    assert found["conclusion"].startswith("Verified: the files match the manifest")
+    assert "(e^ε = 2, δ = 0.5) is kept" in found["conclusion"]
+    assert found["conclusion"].endswith("Whether that budget is strict enough is your decision.")
+    assert " ".join(text.split()).endswith(found["conclusion"])
+    assert nothing["budget"] is None
+    assert nothing["conclusion"] == "Not verified: do not publish this release."
+
+
 def test_verify_refuses_a_seeded_release(tmp_path, log):
     slogan("sanitize", log, "-o", "out", *BUDGET, "--seed", "1", cwd=tmp_path)
     done = slogan("verify", log, "out", cwd=tmp_path)

@@ -41,7 +41,7 @@ def ledger(tmp_path):
     return made
 
 
-def release(ledger, target, *, cost, force=False):
+def release(ledger, target, *, cost, force=False, reservation=None):
     def fill(partial):
         for name in ("public", "curator"):
             (partial / name).mkdir()
@@ -50,7 +50,9 @@ def release(ledger, target, *, cost, force=False):
         (partial / "curator/certificate.json").write_text("{}")
 
     charge = Charge(method="test", parameters={}, cost=cost)
-    publish_recorded(target, fill, force=force, charge=charge, ledger=ledger)
+    publish_recorded(
+        target, fill, force=force, charge=charge, ledger=ledger, reservation=reservation
+    )
 
 
 def kill_before(step):
@@ -139,6 +141,31 @@ def test_a_kill_between_any_two_steps_leaves_release_and_entry_in_step(tmp_path,
     assert step > 25
     assert seen[1] > 5  # recovery had something to settle
     assert set(books.outcomes.values()) == {"published", "abandoned"}
+
+
+def test_a_run_that_drew_counts_whenever_it_is_killed(tmp_path, ledger):
+    """A mark on the disk stands for the first random word."""
+    planned, cost, step, killed = part(200), part(400), 0, True
+
+    def run(target, mark):
+        held = ledger.reserve(Charge(method="test", parameters={}, cost=planned))
+        mark.touch()
+        release(ledger, target, cost=cost, reservation=held)
+
+    while killed:
+        step += 1
+        target, mark = tmp_path / f"release-{step}", tmp_path / f"drawn-{step}"
+        before = ledger.books().spent
+        killed = doomed(step, lambda target=target, mark=mark: run(target, mark))
+        check(ledger)
+        after = before + (cost if target.exists() else planned)
+        assert ledger.books().spent == after or (
+            not mark.exists() and ledger.books().spent == before
+        )
+        next_run(ledger)
+
+    assert step > 35
+    assert target.exists()
 
 
 def test_a_killed_replacement_leaves_the_old_release_or_the_new_one(tmp_path, ledger):

@@ -320,8 +320,8 @@ def test_counts_that_sum_to_more_than_2_53_are_refused(tmp_path):
     [
         ("tsv", "8\tmy secret illness\n", "not 4 columns"),
         ("tsv", "8\tmy secret\tillness\twww.doc.com\t1\n", "not 4 columns"),
-        ("csv", '8,"my secret illness"\n', "too few columns"),
-        ("csv", "8,my secret,illness,www.doc.com,1\n", "too many columns"),
+        ("csv", '8,"my secret illness"\n', "not 4 columns"),
+        ("csv", "8,my secret,illness,www.doc.com,1\n", "not 4 columns"),
         ("csv", '8,"my secret" illness,www.doc.com,1\n', "quote"),
         ("jsonl", '{"user": 8, "query": "my secret illness"\n', "not a JSON object"),
         ("jsonl", '["my secret illness"]\n', "not a JSON object"),
@@ -360,7 +360,7 @@ def test_line_numbers_count_blank_lines_too(tmp_path):
         ("what.dat", tsv(ROWS), errors.LogFormatError),
         ("not.parquet", "PAR1 not really", errors.LogFormatError),
         ("not.tsv.gz", b"plain text", errors.LogFormatError),
-        ("list.jsonl", "[1]\n", errors.LogFormatError),
+        ("list.jsonl", "[1]\n", errors.BadRowError),
     ],
 )
 def test_logs_that_are_none(tmp_path, name, text, error):
@@ -388,30 +388,23 @@ BAD_NAMES = [
     ("user_id,query,url,userid", "2 columns may be the user"),
     (",".join(["user", "query", "url", *(f"x{n}" for n in range(10_000))]), "10,003 columns"),
 ]
-TWICE = (
-    "user,query,url,url",
-    "two columns have the same name",
-)  # an object of JSON has one of them
+TWICE = ("user,query,url,url", "two columns have the same name")
 
 
 @pytest.mark.parametrize(
     ("kind", "names", "words"),
-    [
-        (kind, *bad)
-        for kind in ("tsv", "csv", "jsonl", "table")
-        for bad in [*BAD_NAMES, *([] if kind == "jsonl" else [TWICE])]
-    ],
+    [(kind, *bad) for kind in ("tsv", "csv", "jsonl", "table") for bad in [*BAD_NAMES, TWICE]],
 )
 def test_names_of_columns_that_cannot_be_kept(tmp_path, kind, names, words):
     listed = names.split(",")
-    made = {"tsv": "\t".join(listed), "csv": names, "jsonl": json.dumps(dict.fromkeys(listed, "1"))}
+    made = {"tsv": "\t".join(listed), "csv": names, "jsonl": "{}"}
     source = (
         SimpleNamespace(columns=listed)
         if kind == "table"
         else write(tmp_path / f"log.{kind}", made[kind] + "\n")
     )
     with pytest.raises(errors.InputError, match=words) as caught:
-        read(source)
+        read(source, columns=tuple(listed) if kind == "jsonl" else None)
     assert caught.value.hint
 
 

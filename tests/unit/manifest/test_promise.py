@@ -146,6 +146,7 @@ def test_the_first_line_in_public_is_the_promise(releases):
     assert "The numbers themselves are not private." in said["exact"]
     assert "they are not proven to be private" in said["laplace"]
     assert "Private from end to end, with ε = 4 and δ = 0.5. But the rows" in said["private"]
+    assert said["private"].index("Rows of real people: of about") < said["private"].index("Weak")
     assert "The log may be short, or empty." in said["private"]
     assert "2 pairs could be drawn." in said["private"]
     assert "no row belongs to a real one" in said["synthetic"]

@@ -8,12 +8,13 @@ from tests.helpers import write
 from tests.unit.cli.commands import ROWS
 
 import slogan
-from slogan.errors import LogNotFoundError
+from slogan.dp.accounting import Cost
+from slogan.errors import LogNotFoundError, OptionError, ReleaseExistsError
 
 CASES = {
     "exact": (slogan.sanitize, {"exp_epsilon": 2, "delta": "0.5", "time_limit": 5}),
     "private": (slogan.sanitize, {"counts": "private", "epsilon": 8, "delta": "0.5"}),
-    "synthetic": (slogan.synthesize, {"epsilon": 8, "delta": "0.5"}),
+    "synthetic": (slogan.synthesize, {"epsilon": 8, "delta": "0.5", "accept_weak_privacy": True}),
 }
 
 
@@ -99,13 +100,22 @@ def test_nothing_stays_of_a_release_that_cannot_be_written(place, release, monke
     assert {*place.iterdir()} == before
 
 
+@pytest.fixture
+def ledger(tmp_path):
+    made = slogan.Ledger.open("web", tmp_path / "web.ledger")
+    made.create()
+    return made
+
+
+def kinds(ledger):
+    return [entry.kind for entry in ledger.books().entries[1:]]
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_judging_books_nothing_and_saving_books_once(tmp_path, log, case):
+def test_judging_books_nothing_and_saving_books_once(tmp_path, log, ledger, case):
     make, options = CASES[case]
-    ledger = slogan.Ledger.open("web", tmp_path / "web.ledger")
-    ledger.create()
-    before = ledger.file.read_bytes()
     with closing(make(log, ledger=ledger, **options)) as made:
+        before = ledger.file.read_bytes()
         assert slogan.verify(log, made).ok
         slogan.evaluate(log, made)
         assert ledger.file.read_bytes() == before
@@ -116,6 +126,63 @@ def test_judging_books_nothing_and_saving_books_once(tmp_path, log, case):
         slogan.evaluate(log, made)
     assert ledger.file.read_bytes() == booked != before
     assert len(ledger.books().releases) == 1
+    assert ledger.books().spent == (made.cost or Cost())
+    assert kinds(ledger) == ["reserved"] * (case != "exact") + ["release", "outcome"]
+
+
+@pytest.mark.parametrize("case", ["private", "synthetic"])
+def test_a_release_costs_once_it_is_drawn_saved_or_not(tmp_path, log, ledger, case):
+    make, options = CASES[case]
+    with make(log, ledger=ledger, **options) as made:
+        planned = ledger.books().spent
+        assert planned.covers(made.cost)
+        made.to_arrow()
+    assert ledger.books().spent == made.cost
+    made.close()
+    assert kinds(ledger) == ["reserved", "nothing"]
+
+    with make(log, ledger=ledger, title="Autumn", **options) as more:
+        for name in ("first", "second"):
+            more.save(tmp_path / name)
+    assert ledger.books().spent == made.cost + more.cost
+    assert [entry.title for entry in ledger.books().releases] == ["Autumn", "Autumn"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_ledger_that_was_not_asked_before_the_draw_takes_no_release_with_a_cost(
+    tmp_path, log, ledger, case
+):
+    make, options = CASES[case]
+    with make(log, **options) as made:
+        if case == "exact":
+            made.save(tmp_path / "out", ledger=ledger)
+            assert len(ledger.books().releases) == 1
+            return
+        with pytest.raises(OptionError, match="before this ledger was asked") as refused:
+            made.save(tmp_path / "out", ledger=ledger)
+
+    assert "ledger=" in refused.value.hint
+    assert ledger.books().releases == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_release_that_cannot_be_saved_counts(tmp_path, log, ledger):
+    (tmp_path / "out").mkdir()
+    make, options = CASES["synthetic"]
+    with pytest.raises(ReleaseExistsError), make(log, ledger=ledger, **options) as made:
+        made.save(tmp_path / "out")
+
+    assert ledger.books().spent == made.cost
+    assert kinds(ledger) == ["reserved", "nothing"]
+
+
+def test_what_was_closed_is_not_saved_any_more(tmp_path, log, ledger):
+    make, options = CASES["synthetic"]
+    made = make(log, ledger=ledger, **options)
+    made.close()
+    with pytest.raises(Exception, match="closed"):
+        made.save(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_no_release_is_no_path_either(log):

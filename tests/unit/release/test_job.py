@@ -14,6 +14,7 @@ from tests.unit.cli.commands import BUDGET, ROWS, slogan
 
 import slogan as library
 from slogan.dp.accounting import Cost
+from slogan.dp.synthesis import generator_of
 from slogan.errors import (
     EmptyPlanError,
     LedgerError,
@@ -23,12 +24,13 @@ from slogan.errors import (
     StorageError,
     TooFewUsersError,
 )
-from slogan.ledger.ledger import Ledger
+from slogan.ledger.ledger import Ledger, Reservation
 from slogan.modes import ReleaseKind
 from slogan.progress import silent
 from slogan.release.job import Destination, started_job
 
 SPEND = library.PrivacyBudget(exp_epsilon=2, delta="0.5")
+PLANNED = Cost(epsilon=Fraction(1, 2))
 SYNTHESIS = ("--epsilon", "1", "--delta", "1e-3")
 
 
@@ -168,7 +170,7 @@ def started(log, ledger):
         log,
         SPEND,
         destination=Destination(ledger=ledger),
-        planned_cost=Cost(epsilon=Fraction(1, 2)),
+        planned_cost=PLANNED,
         seed=None,
         engine="duckdb",
         progress=None,
@@ -184,16 +186,47 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
-def test_a_job_that_fails_books_nothing_and_closes_its_engine(log, ledger, engines, failure):
-    before = ledger.file.read_bytes()
-
-    with pytest.raises(type(failure)), started(log, ledger):
+def fail(failure, log, ledger, act=lambda job: None):
+    """A job that does something, and then fails."""
+    with started(log, ledger) as job:
+        act(job)
         raise failure
 
-    assert ledger.file.read_bytes() == before
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
+@pytest.mark.parametrize("drawn", [False, True], ids=["before it draws", "after it drew"])
+def test_a_job_that_fails_pays_if_it_drew_and_closes_its_engine(
+    log, ledger, engines, failure, drawn
+):
+    def act(job):
+        assert ledger.books().spent == PLANNED
+        if drawn:
+            job.rng.words(1)
+
+    with pytest.raises(type(failure)):
+        fail(failure, log, ledger, act)
+
+    books = ledger.books()
+    assert [e.kind for e in books.entries[1:]] == ["reserved", "nothing" if drawn else "returned"]
+    assert books.spent == (PLANNED if drawn else Cost())
     [host] = engines
     host.close.assert_called_once_with()
+
+
+def test_words_drawn_for_another_generator_count_as_drawn(log, ledger):
+    with pytest.raises(RuntimeError):
+        fail(RuntimeError(), log, ledger, lambda job: generator_of(job.rng).random())
+
+    assert ledger.books().spent == PLANNED
+
+
+def test_a_job_that_waits_for_a_release_holds_its_reservation(log, ledger, engines):
+    with started(log, ledger) as job:
+        job.rng.words(1)
+
+    assert ledger.books().spent == PLANNED
+    assert [*ledger.books().reserved] == [job.reservation.number]
+    engines[0].close()
 
 
 def test_a_job_with_too_few_users_books_what_its_noise_cost_and_closes_its_engine(
@@ -201,25 +234,46 @@ def test_a_job_with_too_few_users_books_what_its_noise_cost_and_closes_its_engin
 ):
     failure = TooFewUsersError(users=3, share=0.1, needed=50, cost=Cost(epsilon=Fraction(1, 4)))
 
-    with pytest.raises(TooFewUsersError), started(log, ledger):
-        raise failure
+    with pytest.raises(TooFewUsersError):
+        fail(failure, log, ledger, lambda job: job.rng.words(1))
 
     [(_, nothing)] = ledger.books().nothings
-    assert nothing.cost.cost == failure.cost
+    assert nothing.cost.cost == failure.cost == ledger.books().spent
     [host] = engines
     host.close.assert_called_once_with()
 
 
-def test_the_engine_is_closed_even_if_the_ledger_cannot_be_written(
+def test_the_failure_is_told_and_the_reservation_stays_if_the_ledger_cannot_be_written(
     log, ledger, engines, monkeypatch
 ):
-    damaged = Mock(side_effect=LedgerError("the ledger is damaged", hint="none"))
-    monkeypatch.setattr(Ledger, "book_nothing", damaged)
-    with pytest.raises(LedgerError), started(log, ledger):
+    def damaged(*_):
+        raise LedgerError("the ledger is damaged", hint="none")
+
+    full = StorageError("the disk is full", hint="none")
+    with pytest.raises(StorageError, match="disk is full"):
+        fail(full, log, ledger, lambda _: monkeypatch.setattr(Ledger, "_add", damaged))
+    monkeypatch.undo()
+
+    assert ledger.books().spent == PLANNED
+    [host] = engines
+    host.close.assert_called_once_with()
+
+
+def test_the_engine_is_closed_even_if_settling_fails(log, ledger, engines, monkeypatch):
+    monkeypatch.setattr(Reservation, "end", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt), started(log, ledger):
         raise TooFewUsersError(users=3, share=0.1, needed=50, cost=Cost())
 
     [host] = engines
     host.close.assert_called_once_with()
+
+
+@pytest.mark.parametrize("label", ["two\nlines", "x" * 201, "a\x1b[2J"])
+def test_a_label_is_one_short_line(label):
+    with pytest.raises(OptionError, match="one line"):
+        Destination(title=label).labels()
+    with pytest.raises(OptionError, match="one line"):
+        Destination(recipient=label).labels()
 
 
 def test_the_engine_stays_open_for_the_release_that_comes_of_a_job(log, ledger, engines):
@@ -231,14 +285,33 @@ def test_the_engine_stays_open_for_the_release_that_comes_of_a_job(log, ledger, 
     host.close()
 
 
-def test_a_synthesis_that_breaks_books_nothing(log, ledger, engines, monkeypatch):
+def test_a_synthesis_that_breaks_before_it_draws_costs_nothing(log, ledger, engines, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a mistake of ours")
 
     monkeypatch.setattr(import_module("slogan.workflows.synthesize"), "make_users", broken)
-    before = ledger.file.read_bytes()
     with pytest.raises(RuntimeError):
         library.synthesize(log, epsilon=1, delta="1e-6", ledger=ledger)
 
-    assert ledger.file.read_bytes() == before
+    assert ledger.books().spent == Cost()
+    assert ledger.books().entries[-1].kind == "returned"
     engines[0].close.assert_called_once_with()
+
+
+@pytest.mark.parametrize("where", ["fresh_pseudonyms", "SyntheticRelease"])
+def test_a_synthesis_that_breaks_after_it_drew_is_charged(tmp_path, ledger, monkeypatch, where):
+    """Such as where the noisy number of users does not fit the type of the user-IDs."""
+    log = write(tmp_path / "many.tsv", [(n, "a", "b.com", 1) for n in range(500)])
+
+    def broken(*_, **__):
+        raise OptionError("too few fresh user-IDs", hint="none")
+
+    monkeypatch.setattr(import_module("slogan.workflows.synthesize"), where, broken)
+    for tries in (1, 2):
+        with pytest.raises(OptionError, match="too few"):
+            library.synthesize(log, epsilon=8, delta="1e-3", ledger=ledger)
+        assert len(ledger.books().nothings) == tries
+
+    [first, second] = [nothing.cost.cost for _, nothing in ledger.books().nothings]
+    assert first == second
+    assert ledger.books().spent == first + second

@@ -15,7 +15,7 @@ PRIVATE = slogan.PrivacyBudget(epsilon=8, delta="0.1")
 MAKERS = {
     "sanitize": lambda log: slogan.sanitize(log, EXACT, solver="spe"),
     "private": lambda log: slogan.sanitize(log, PRIVATE, counts=slogan.PrivateCounts()),
-    "synthesize": lambda log: slogan.synthesize(log, PRIVATE),
+    "synthesize": lambda log: slogan.synthesize(log, PRIVATE, accept_weak_privacy=True),
 }
 
 

@@ -42,7 +42,7 @@ def release(tmp_path, log):
 
 
 def manifest(log, shown=f"{HEADER}a\tzebra\tz.x\t1\n", **changes):
-    promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, BUDGET)
+    promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, BUDGET, pseudonyms="keep")
     described = published_log(
         slogan.read(log), file="log.tsv", sha256=sha256(shown.encode()).hexdigest()
     )
@@ -101,7 +101,7 @@ def test_the_budget_asked_for_counts(log, release):
 def test_a_promise_is_not_kept_by_asking_for_less(log, tmp_path):
     """Whoever reads the manifest trusts what it says, whatever the curator asked for."""
     strict = PrivacyBudget(exp_epsilon="1.0001", delta="0.0001")
-    promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, strict)
+    promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, strict, pseudonyms="keep")
     told = manifest(
         log,
         budget=strict.parameters(),

@@ -71,7 +71,7 @@ def write(file: Path, rows, columns=COLUMNS) -> Path:
     elif file.suffix == ".jsonl":
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         for record in records:
-            record["clicks"] = int(record["clicks"])
+            record["count"] = int(record.pop("clicks"))
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
     else:
         with duckdb.connect() as sql:
@@ -113,8 +113,10 @@ def forge_words(folder: Path) -> None:
     with contextlib.suppress(ValidationError, BudgetError):
         manifest = Manifest.model_validate_json(file.read_bytes())
         budget = slogan.PrivacyBudget(**manifest.budget.model_dump())
-        promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, budget)
+        kind, ids = ReleaseKind.EXACT_COUNTS, manifest.pseudonyms
+        promise = promise_of(kind, {}, budget, pseudonyms=ids)
         told = {"promise": promise.name, "guarantees": promise.guarantees}
+        told["not_guaranteed"] = promise.not_guaranteed
         manifest = manifest.model_copy(update=told)
         file.write_text(manifest.model_dump_json())
         (folder / "public/report.html").write_text(public_page(manifest))

@@ -159,7 +159,7 @@ def test_real_ids_are_found(made, release, real):
     assert failed(made, release) == {"synthetic_users"}
 
 
-@pytest.mark.parametrize("user_type", [pl.Int16, pl.Decimal(5, 0), pl.Int64])
+@pytest.mark.parametrize("user_type", [pl.Int32, pl.Decimal(10, 0), pl.Int64])
 def test_fresh_ids_may_meet_real_ones_where_the_type_has_few(made, tmp_path, user_type):
     log = pl.read_csv(made / "log.tsv", separator="\t").cast({"user": user_type})
     log.write_parquet(tmp_path / "log.parquet")

@@ -11,7 +11,7 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.engines.duckdb import DuckDB
 from slogan.engines.duckdb.rejects import raise_if_bad
-from slogan.engines.duckdb.writing import column_types, kind_of_shown, write_log
+from slogan.engines.duckdb.writing import column_types, write_log
 from slogan.engines.engine import (
     Counted,
     Whose,
@@ -20,12 +20,20 @@ from slogan.engines.engine import (
     require_counted,
     with_numbers_of,
 )
-from slogan.engines.pseudonyms import INTEGERS, IdKind, kind_of_type
+from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.histogram import LogSize, Output, PairHistogram
 from slogan.logs.files import unreadable
-from slogan.logs.rows import NO_CLICK, fields_of, literal, parquet_sql, rows_sql, source_sql
-from slogan.logs.searchlog import SearchLog
+from slogan.logs.rows import (
+    NO_CLICK,
+    fields_of,
+    literal,
+    parquet_sql,
+    rows_sql,
+    source_sql,
+    whole_lines,
+)
+from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, reason
 from slogan.storage.folders import Held, cleaning, scratch
@@ -61,7 +69,7 @@ class DuckDBEngine:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
-        source, parts = self._sources(log)
+        source, parts, places = self._sources(log)
         try:
             # Rows as they were read, without the texts of those that are not counted.
             self._sql.execute(f"""
@@ -79,7 +87,7 @@ class DuckDBEngine:
                 f"the log cannot be read as {log.format}",
                 hint="check that the files are complete, with one kind of line end, and --format",
             ) from None
-        skipped = raise_if_bad(self._sql, log, parts)
+        skipped = raise_if_bad(self._sql, log, parts, places)
         self._types = column_types(self._sql, log, source)
         clicks, no_click = self._one(f"""
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
@@ -96,13 +104,18 @@ class DuckDBEngine:
         )
         return self._result
 
-    def _sources(self, log: SearchLog) -> tuple[str, dict[str, str]]:
-        """SQL that reads the whole log, and SQL for its parts by their names."""
+    def _sources(self, log: SearchLog) -> tuple[str, dict[str, str], dict[str, Path]]:
+        """SQL of the whole log, SQL of its parts by name, and the file behind each path read."""
         if log.table is None:
-            parts = {str(f): source_sql(log, (f,), keep_rejects=False) for f in log.files}
-            return source_sql(log, log.files, keep_rejects=True), parts
+            files = whole_lines(log, self._folder)
+            places = {str(read.absolute()): f for read, f in zip(files, log.files, strict=True)}
+            parts = {
+                str(f): source_sql(log, (read,), keep_rejects=False)
+                for read, f in zip(files, log.files, strict=True)
+            }
+            return source_sql(log, files, keep_rejects=True), parts, places
         whole = "source"
-        table: Any = log.table
+        table = declared_table(log)
         if hasattr(table, "sink_parquet") or hasattr(table, "write_parquet"):
             # Polars and DuckDB tables pass through a private file: no pyarrow needed.
             file = self._folder / "table.parquet"
@@ -111,7 +124,7 @@ class DuckDBEngine:
             whole = parquet_sql(file)
         else:
             self._sql.register(whole, table)
-        return whole, {"the table": whole}
+        return whole, {"the table": whole}, {}
 
     def _rows(self, log: SearchLog, source: str) -> str:
         """SQL of the rows. Integer user-IDs stay integers: as texts they are numbered the same."""
@@ -224,12 +237,9 @@ class DuckDBEngine:
         return [url for (url,) in urls.fetchall()]
 
     @clearly()
-    def id_kind(self, output: Output | None) -> IdKind:
-        fitting = kind_of_type(self._types[require_counted(self._log).columns.user])
-        if fitting is not None or output is None:
-            return fitting or IdKind(type="integer")
-        self._remember_names(output, None)
-        return kind_of_shown(self._sql)
+    def id_kind(self, *, fresh: bool) -> IdKind | None:
+        columns = require_counted(self._log).columns
+        return id_kind(self._types[columns.user], self._types.get(columns.count or ""), fresh=fresh)
 
     @clearly()
     def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:

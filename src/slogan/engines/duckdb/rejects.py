@@ -20,19 +20,17 @@ from slogan.logs.searchlog import SearchLog
 _WORDS_FOR = {
     "INVALID ENCODING": NOT_UTF8,
     "INVALID UNICODE": NOT_UTF8,
-    "MISSING COLUMNS": "too few columns",
-    "TOO MANY COLUMNS": "too many columns",
-    "UNQUOTED VALUE": "a quote that does not close, or text after it",
     "LINE SIZE OVER MAXIMUM": "a line of more than 64 MB",
 }
 
 
 def raise_if_bad(
-    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str], places: dict[str, Path]
 ) -> dict[str, int]:
     """Raise for the first bad row of a log that was read, or count all if they may be skipped.
 
-    The `rows` as read are in the database; the SQL of sources reads each file again, by its name.
+    The `rows` as read are in the database; the SQL of sources reads each file again, by its name,
+    and `places` has the file of the log behind each path that DuckDB read.
     """
     unread = _unread(sql)
     counted = sql.execute(
@@ -41,7 +39,8 @@ def raise_if_bad(
     ).fetchall()
     if not log.skip_bad_rows:
         if unread:
-            raise _unread_error(log, *unread[0])
+            file, line, what = unread[0]
+            raise _unread_error(log, places[file], line, what)
         if counted:
             raise _located(sql, log, sources)
     bad = {reason: int(n) for reason, n in counted}
@@ -64,11 +63,10 @@ def _unread(sql: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
     return [(file, line, _WORDS_FOR.get(kind) or kind.lower()) for file, line, kind in rejects]
 
 
-def _unread_error(log: SearchLog, file: str, line: int, what: str) -> BadRowError:
+def _unread_error(log: SearchLog, file: Path, line: int, what: str) -> BadRowError:
     if what == NOT_UTF8:
-        line = _undecodable_line(Path(file), log) or line
-    given = {str(f.absolute()): f for f in log.files}
-    return bad_row_error(what, f"{given.get(file, file)}, line {line}", log)
+        line = _undecodable_line(file, log) or line
+    return bad_row_error(what, f"{file}, line {line}", log)
 
 
 def _located(
@@ -84,7 +82,7 @@ def _located(
         if found:
             row, reason = found[0]
             where = f"row {row}"
-            if log.table is None and log.format in ("tsv", "jsonl"):
+            if log.format != "parquet":
                 where = f"line {_line_of_row(Path(name), log, row)}"
             return bad_row_error(reason, f"{name}, {where}", log)
     return BadRowError("a row cannot be read", hint=BAD_ROW_HINT)
@@ -92,11 +90,10 @@ def _located(
 
 def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
     """The line of a file on which its n-th row stands; blank lines are no rows."""
-    left = row + int(log.format == "tsv" and log.header)
+    left = row + int(log.format != "jsonl" and log.header)
     with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
-            # A lone \r ends a row too, but no editor calls that a line.
-            left -= sum(bool(row) for row in line.strip(b"\n").split(b"\r"))
+            left -= bool(line.rstrip(b"\n").removesuffix(b"\r"))
             if left <= 0:
                 return number
     return row

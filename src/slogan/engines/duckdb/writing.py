@@ -8,42 +8,26 @@ from pathlib import Path
 
 import duckdb
 
-from slogan.engines.pseudonyms import IdKind
 from slogan.errors import SloganError
 from slogan.logs.files import identifier
-from slogan.logs.rows import PACKINGS, json_pointer, literal, plain_type
+from slogan.logs.rows import PACKINGS, literal, plain_type
 from slogan.logs.searchlog import SearchLog
 
-_JSON_NUMBERS = ("UBIGINT", "BIGINT", "DOUBLE", "HUGEINT")
 _RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
 
 
 def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> dict[str, str]:
-    """The SQL type of each column as it should be written; JSON for a number in JSON Lines."""
+    """The SQL type of each column as it should be written: as declared, or else text.
+
+    Values decide nothing: a type that one user's row could change would betray the row.
+    """
     if log.format == "parquet":
         described = sql.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         return {row[0]: plain_type(row[1]) for row in described}
     types = dict.fromkeys(log.columns.names, "VARCHAR")
-    if log.format == "jsonl":
-        roles = log.columns.roles.values()
-        asked = ", ".join(_mostly_numbers(json_pointer(name)) for name in roles)
-        found = sql.execute(f"SELECT {asked} FROM {source} WHERE json_valid(line)").fetchall()[0]
-        types |= {name: "JSON" for name, numbers in zip(roles, found, strict=True) if numbers}
+    if log.format == "jsonl" and log.columns.count is not None:
+        types[log.columns.count] = "BIGINT"
     return types
-
-
-def _mostly_numbers(pointer: str) -> str:
-    """Whether most rows have a number there: in whatever order, and whatever one user does."""
-    kind = f"json_type(line, {literal(pointer)})"
-    return f"2 * count_if({kind} IN {_JSON_NUMBERS}) > count_if({kind} <> 'NULL')"
-
-
-def kind_of_shown(sql: duckdb.DuckDBPyConnection) -> IdKind:
-    """What kind of pseudonym looks like the IDs of shown users, which are text."""
-    numeric = sql.execute(
-        "SELECT bool_and(regexp_full_match(shown, '[1-9][0-9]{0,17}')) FROM shown"
-    ).fetchall()[0][0]
-    return IdKind(type="integer" if numeric else "text")
 
 
 def write_log(
@@ -57,7 +41,7 @@ def write_log(
         log.columns.count: "o.clicks",
     }
     columns = ", ".join(
-        f"{_value(sql, roles.get(name, 'NULL'), types[name])} AS {identifier(name)}"
+        f"CAST({roles.get(name, 'NULL')} AS {types[name]}) AS {identifier(name)}"
         for name in log.columns.names
     )
     # A log of events gets one row per click back.
@@ -74,16 +58,6 @@ def write_log(
             "a released value does not fit the type of its column",
             hint="widen the types of the count and user columns, or make them text",
         ) from None
-
-
-def _value(sql: duckdb.DuckDBPyConnection, place: str, sql_type: str) -> str:
-    if sql_type != "JSON":
-        return f"CAST({place} AS {sql_type})"
-    # A number in JSON stays one if all that is released in its column are whole numbers.
-    whole = sql.execute(
-        f"SELECT count(*) FROM {_RELEASED} WHERE TRY_CAST({place} AS BIGINT) IS NULL"
-    ).fetchall()[0][0]
-    return f"CAST({place} AS {'VARCHAR' if whole else 'BIGINT'})"
 
 
 def _options(log: SearchLog) -> str:

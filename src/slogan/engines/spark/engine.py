@@ -23,7 +23,7 @@ from slogan.engines.engine import (
     require_counted,
     with_numbers_of,
 )
-from slogan.engines.pseudonyms import IdKind
+from slogan.engines.pseudonyms import IdKind, id_kind
 from slogan.engines.spark import Spark, counting, reading, sql, writing
 from slogan.engines.spark.distributed import solver
 from slogan.engines.spark.session import Opened, opened
@@ -141,11 +141,10 @@ class SparkEngine:
         return [row["url"] for row in rows]
 
     @sql.asking()
-    def id_kind(self, output: Output | None) -> IdKind:
-        fitting = writing.kind_of_ids(self._types[require_counted(self._log).columns.user])
-        if fitting is not None or output is None:
-            return fitting or IdKind(type="integer")
-        return writing.kind_of_shown(self._shown(output, None))
+    def id_kind(self, *, fresh: bool) -> IdKind | None:
+        columns = require_counted(self._log).columns
+        user, count = (self._types.get(name or "") for name in (columns.user, columns.count))
+        return id_kind(writing.sql_type(user or ""), count and writing.sql_type(count), fresh=fresh)
 
     def _shown(self, output: Output, pseudonyms: list[str] | None) -> DataFrame:
         """The users of an output and what they are called in it: user, shown."""

@@ -1,6 +1,5 @@
 """How Spark reads a log: any source as rows of name, query, url, clicks, reason and file."""
 
-import json
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,7 +8,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.logs.files import split_fields
-from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8
+from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8, OPEN_QUOTE
 from slogan.logs.searchlog import SearchLog
 
 PARSED = "try_parse_json(concat('[', line, ']'))"
@@ -18,6 +17,7 @@ HEADER = "header"
 """The reason not to count a line that is the header: one in each file, and a bad row beyond."""
 
 _MARK = "\ufeff"  # of byte order, at the beginning of a file
+_RETURN = "contains(line, chr(13))"  # one that ends no line would let a line write other rows
 _BYTES = "ISO-8859-1"  # one character a byte, so nothing is lost or repaired
 # Java takes 1d and a trailing control character for numbers, and 1_000 for none.
 _NUMBER = {
@@ -60,7 +60,7 @@ def column_names(
     if first is None:
         raise EmptyLogError("there is nothing at that address", hint="check the address")
     line = str(first["line"]).removeprefix(_MARK)
-    return tuple(json.loads(line)) if kind == "jsonl" else split_fields(line, kind)
+    return split_fields(line, kind)
 
 
 def address(file: Path) -> str:
@@ -135,7 +135,7 @@ def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
         {name: f"get(c, {i})" for i, name in enumerate(names)},
         f"""WHEN line IN (:header, concat(:mark, :header)) THEN '{HEADER}'
             WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
-            WHEN size(c) <> {len(names)} THEN 'unreadable'""",
+            WHEN {_RETURN} OR size(c) <> {len(names)} THEN 'unreadable'""",
         f"SELECT line, file, split({line}, :tab, -1) AS c FROM {{read}}",
         {"tab": "\t", "mark": _MARK, "header": "\t".join(names) if log.header else ""},
         lines(session, paths(log), log.encoding),
@@ -144,12 +144,15 @@ def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
 
 def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
     roles = log.columns.roles
+    kinds = (f"schema_of_variant(try_variant_get(v, :{role}, 'variant'))" for role in roles)
+    nested = " OR ".join(f"regexp_like({kind}, '^(OBJECT|ARRAY)')" for kind in kinds)
     return _roles(
         log,
         {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()},
         f"""WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
-            WHEN v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
-                 OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable'""",
+            WHEN {_RETURN} OR v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
+                 OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable'
+            WHEN {nested} THEN 'nested'""",
         f"""SELECT line, file, {PARSED} AS v
             FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{read}})""",
         {"mark": _MARK, "blank": " \t", **{role: json_path(name) for role, name in roles.items()}},
@@ -168,31 +171,31 @@ def json_path(key: str) -> str:
 
 
 def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
+    """Lines split at commas outside quotes; a quote left beside quoted fields is one too many."""
     names = log.columns.names
-    # One column too many is asked for, so that Spark shows every record as it was written.
-    fields = ", ".join(f"c{i} STRING" for i in range(len(names) + 1))
-    read = (
-        session.read.schema(f"{fields}, raw STRING")
-        .options(columnNameOfCorruptRecord="raw", columnPruning=False, mode="PERMISSIVE")
-        .options(multiLine=True, quote='"', escape='"', header=log.header, encoding=_BYTES)
-        .csv(paths(log))
-    )
-    decoded = [
-        f"CAST(encode({c}, '{_BYTES}') AS STRING) AS {c}" if log.encoding == "utf-8" else c
-        for c in [*(f"c{i}" for i in range(len(names))), "raw"]
-    ]
+    header = ", ".join(f":header{i}" for i in range(len(names)))
+    marked = f"concat(:mark, :header0){header.removeprefix(':header0')}"
+    line = "line" if log.header else "trim(LEADING :mark FROM line)"
+    is_header = f"c IN (array({header}), array({marked}))" if log.header else "FALSE"
     return _roles(
         log,
-        {name: f"c{i}" for i, name in enumerate(names)},
-        f"""WHEN raw IS NULL THEN 'too many columns'
-            WHEN NOT is_valid_utf8(raw) THEN '{NOT_UTF8}'
-            WHEN regexp_like(bare, :open) THEN 'a quote that does not close, or text after it'
-            WHEN commas < {len(names) - 1} THEN 'too few columns'
-            WHEN commas > {len(names) - 1} THEN 'too many columns'""",
-        """SELECT *, length(bare) - length(replace(bare, ',', '')) AS commas
-           FROM (SELECT *, regexp_replace(raw, :quoted, '$1') AS bare FROM {read})""",
-        {"open": '(^|,)"', "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)'},
-        read.selectExpr(*decoded, "_metadata.file_name AS file"),
+        {name: f"get(c, {i})" for i, name in enumerate(names)},
+        f"""WHEN {is_header} THEN '{HEADER}'
+            WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
+            WHEN {_RETURN} THEN 'unreadable'
+            WHEN regexp_like(regexp_replace(line, :quoted, '$1'), :open) THEN '{OPEN_QUOTE}'
+            WHEN size(c) <> {len(names)} THEN 'unreadable'""",
+        f"""SELECT line, file, transform(regexp_extract_all(concat(',', line), :fields, 1), f ->
+                IF(startswith(f, '"'), replace(substring(f, 2, length(f) - 2), '""', '"'), f)) AS c
+            FROM (SELECT {line} AS line, file FROM {{read}})""",
+        {
+            "mark": _MARK,
+            "open": '(^|,)"',
+            "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)',
+            "fields": ',("[^"]*+(?:""[^"]*+)*+"|[^",][^,]*+|)',
+            **{f"header{i}": name for i, name in enumerate(names) if log.header},
+        },
+        lines(session, paths(log), log.encoding),
     )
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import zstandard
 from pyspark.sql import DataFrame, SparkSession
 
-from slogan.engines.pseudonyms import IdKind, kind_of_type
-from slogan.engines.spark.reading import PARSED, address, json_path, lines, paths, typed_table
-from slogan.engines.spark.sql import frame_of, ints, one, quoted, run
+from slogan.engines.spark.reading import address, typed_table
+from slogan.engines.spark.sql import frame_of, ints, quoted, run
 from slogan.histogram import Output
 from slogan.logs.searchlog import SearchLog
 
@@ -26,46 +25,22 @@ _ORDER = tuple(f"slogan_{key}" for key in ("part", "place", "query", "url"))
 """What rows are sorted by, under names that no column of a log should have."""
 _KEYS = "part AS slogan_part, place AS slogan_place, query AS slogan_query, url AS slogan_url"
 _TYPES = {"int": "INTEGER", "string": "VARCHAR"}
-"""Spark's names of types where they are not those of `kind_of_type` in small letters."""
+"""Spark's names of types where they are not those of `id_kind` in small letters."""
 
 
 def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
-    """The type of each column as it should be written; "json" for a number in JSON Lines."""
+    """The type of each column as it should be written: as declared, or else text."""
     if log.format == "parquet":
         return {f.name: f.dataType.simpleString() for f in typed_table(session, log).schema.fields}
     types = dict.fromkeys(log.columns.names, "string")
-    if log.format == "jsonl":
-        roles = log.columns.roles
-        questions = ", ".join(map(_mostly_numbers, roles))
-        answers = one(
-            f"SELECT {questions} FROM (SELECT {PARSED} AS v FROM {{lines}})",
-            {role: json_path(name) for role, name in roles.items()},
-            lines=lines(session, paths(log), log.encoding),
-        )
-        types |= {n: "json" for n, numbers in zip(roles.values(), answers, strict=True) if numbers}
+    if log.format == "jsonl" and log.columns.count is not None:
+        types[log.columns.count] = "bigint"
     return types
 
 
-def _mostly_numbers(role: str) -> str:
-    """Whether most rows have a number there: in whatever order, and whatever one user does."""
-    kind = f"schema_of_variant(try_variant_get(v, :{role}, 'variant'))"
-    numbers = f"count_if(regexp_like({kind}, '^(BIGINT|DECIMAL|DOUBLE)'))"
-    return f"CAST(2 * {numbers} > count_if({kind} <> 'VOID') AS INT)"
-
-
-def kind_of_ids(spark_type: str) -> IdKind | None:
-    """What kind of pseudonym fits a column of this type; None if it holds any text."""
-    return kind_of_type(_TYPES.get(spark_type, spark_type.upper()))
-
-
-def kind_of_shown(shown: DataFrame) -> IdKind:
-    """What kind of pseudonym looks like the IDs of shown users, which are text."""
-    (others,) = one(
-        "SELECT count_if(NOT regexp_like(shown, :digits)) FROM {shown}",
-        {"digits": "^[1-9][0-9]{0,17}$"},
-        shown=shown,
-    )
-    return IdKind(type="text" if others else "integer")
+def sql_type(spark_type: str) -> str:
+    """The type under the name that `id_kind` knows."""
+    return _TYPES.get(spark_type, spark_type.upper())
 
 
 def placed(log: SearchLog, output: Output, shown: DataFrame) -> tuple[DataFrame, int]:
@@ -151,7 +126,7 @@ def _lines(
     """The released rows as lines."""
     if log.format == "jsonl":
         fields = ", ".join(
-            f":key{i}, {_json_value(place, types[name], released)}"
+            f":key{i}, CAST({place} AS {types[name]})"
             for i, (name, place) in enumerate(places.items())
         )
         line = f"to_json(named_struct({fields}), map('ignoreNullFields', 'false'))"
@@ -177,14 +152,6 @@ def _csv_text(place: str) -> str:
     text = _text(place)
     doubled = f"""concat('"', replace({text}, '"', '""'), '"')"""
     return f"IF(regexp_like({text}, :special), {doubled}, {text})"
-
-
-def _json_value(place: str, kind: str, released: DataFrame) -> str:
-    if place == "NULL" or kind != "json":
-        return f"CAST({place} AS STRING)"
-    # A number in JSON stays one if all that is released in its column are whole numbers.
-    (other,) = one(f"SELECT count_if(try_cast({place} AS BIGINT) IS NULL) FROM {{r}}", r=released)
-    return f"CAST({place} AS {'STRING' if other else 'BIGINT'})"
 
 
 def _write_parts(
