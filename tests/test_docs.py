@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import write_command
 
 import slogan
 from slogan import errors, measures
@@ -56,9 +57,12 @@ def commands(text):
     return [line.removeprefix("$ ") for line in lines]
 
 
-def run(command, folder):
-    """Run a line of a page as a shell would, with `slogan` and `python` of this environment."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+def run(command, folder, *first):
+    """Run a line of a page as a shell would, with `slogan` and `python` of this environment.
+
+    Programs of the folders that are named come first.
+    """
+    path = os.pathsep.join([*map(str, first), str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLOGAN_")}
     return subprocess.run(
         ["bash", "-c", command],
@@ -256,13 +260,21 @@ def test_prose_has_one_sentence_a_line_and_neither_simply_nor_just(path):
 # --- what pages tell a reader to run ---
 
 
+@pytest.fixture(params=["fork", pytest.param("new interpreter", marks=pytest.mark.long)])
+def programs(request, tmp_path_factory):
+    """The folders of programs that come first: with a `slogan` that starts fast, or none."""
+    if request.param == "fork":
+        return [write_command(tmp_path_factory.mktemp("programs") / "bin")]
+    return []
+
+
 @pytest.mark.parametrize("path", sorted((DOCS / "tutorial").glob("*.md")), ids=title)
-def test_the_tutorial_runs(tmp_path, path):
+def test_the_tutorial_runs(tmp_path, programs, path):
     lines = commands(path.read_text(encoding="utf-8"))
 
     assert len(lines) >= 5
     for line in lines:
-        done = run(line, tmp_path)
+        done = run(line, tmp_path, *programs)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
@@ -299,13 +311,14 @@ def save_release(folder, **options):
 
 
 def how_to_pages():
+    """That of Spark is long; test_spark_cluster.py has the same verb with the same options."""
     for path in sorted((DOCS / "how-to").glob("*.md")):
-        spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+        spark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.long]
         yield pytest.param(path, marks=spark if "spark" in path.stem else [], id=path.stem)
 
 
 @pytest.mark.parametrize("path", [*how_to_pages()])
-def test_the_commands_of_how_to_pages_run(tmp_path, path):
+def test_the_commands_of_how_to_pages_run(tmp_path, programs, path):
     prepare(tmp_path)
     lines = commands(path.read_text(encoding="utf-8"))
     if not any("sanitize" in shlex.split(line) for line in lines):
@@ -313,7 +326,7 @@ def test_the_commands_of_how_to_pages_run(tmp_path, path):
 
     assert lines
     for line in lines:
-        done = run(line, tmp_path)
+        done = run(line, tmp_path, *programs)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 

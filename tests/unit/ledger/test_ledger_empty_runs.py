@@ -1,10 +1,9 @@
 """A run whose noise let nothing through costs what it drew: trying until it works is no way out."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from tests.commands import slogan as command
 
 import slogan
 from slogan.dp.accounting import Cost, spendable
@@ -35,8 +34,7 @@ def ledger(tmp_path):
 def run(log, ledger, verb, *more):
     options = ("-o", log.with_name("release"), "--epsilon", "1", "--delta", "1e-6")
     where = ("--population", ledger.population, "--ledger", ledger.file)
-    words = [sys.executable, "-m", "slogan", *verb, log, *options, *where, *more]
-    return subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+    return command(*verb, log, *options, *where, *more, cwd=log.parent)
 
 
 @pytest.mark.parametrize("verb", [SYNTHESIZE, PRIVATE])
@@ -77,10 +75,11 @@ def test_a_test_run_is_noted_and_costs_nothing(log, ledger):
 
 def test_the_curator_is_shown_it(log, ledger):
     run(log, ledger, SYNTHESIZE)
-    words = [sys.executable, "-m", "slogan", "ledger", "--ledger", str(ledger.file)]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True)
-    told = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
+    words = ("ledger", "--ledger", ledger.file)
+    shown = command(*words, cwd=log.parent)
+    told = command(*words, "--json", cwd=log.parent)
 
+    assert shown.returncode == told.returncode == 0
     assert "nothing" in shown.stderr + shown.stdout
     assert json.loads(told.stdout)["nothings"] == 1
     assert json.loads(told.stdout)["releases"] == 0

@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from tests.commands import command
 
 from slogan.dp.accounting import Cost
 from slogan.errors import BudgetRefusedError, LedgerError
@@ -204,8 +204,15 @@ class Runs(RuleBasedStateMachine):
         assert sorted(books.reserved) == waiting
 
 
-Runs.TestCase.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+Runs.TestCase.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)
 test_runs_in_any_order = Runs.TestCase
+
+
+@pytest.mark.long
+class TestManyRunsInAnyOrder(Runs.TestCase):
+    """The same, with more orders tried."""
+
+    settings = settings(max_examples=50, stateful_step_count=20, deadline=None)
 
 
 # --- one by one ---
@@ -356,7 +363,7 @@ def few(tmp_path):
 
 def test_of_parallel_runs_a_cap_for_one_admits_one(tmp_path, ledger):
     log = few(tmp_path)
-    words = [sys.executable, "-m", "slogan", "synthesize", str(log), "--epsilon", "1"]
+    words = [*command(), "synthesize", str(log), "--epsilon", "1"]
     words += ["--delta", "1e-6", "--ledger", str(ledger.file), "--population", "web", "-o"]
     started = [
         subprocess.Popen(

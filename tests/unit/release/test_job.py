@@ -298,15 +298,23 @@ def test_a_synthesis_that_breaks_before_it_draws_costs_nothing(log, ledger, engi
     engines[0].close.assert_called_once_with()
 
 
-@pytest.mark.parametrize("where", ["fresh_pseudonyms", "SyntheticRelease"])
-def test_a_synthesis_that_breaks_after_it_drew_is_charged(tmp_path, ledger, monkeypatch, where):
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("slogan.release.job", "fresh_pseudonyms"),
+        ("slogan.workflows.synthesize", "SyntheticRelease"),
+    ],
+)
+def test_a_synthesis_that_breaks_after_it_drew_is_charged(
+    tmp_path, ledger, monkeypatch, module, name
+):
     """Such as where the noisy number of users does not fit the type of the user-IDs."""
     log = write(tmp_path / "many.tsv", [(n, "a", "b.com", 1) for n in range(500)])
 
     def broken(*_, **__):
         raise OptionError("too few fresh user-IDs", hint="none")
 
-    monkeypatch.setattr(import_module("slogan.workflows.synthesize"), where, broken)
+    monkeypatch.setattr(import_module(module), name, broken)
     for tries in (1, 2):
         with pytest.raises(OptionError, match="too few"):
             library.synthesize(log, epsilon=8, delta="1e-3", ledger=ledger)
