@@ -5,6 +5,10 @@ python on_spark.py LOG FOLDER MASTER [PID PID]
 The first worker is killed in `sanitize`, when all is counted and nothing handed over; the second in
 `synthesize`, when the log is counted and Spark is still to sum up all rounds, and to write.
 
+python on_spark.py LOG FOLDER MASTER sanitize
+
+One release, and no worker dies.
+
 python on_spark.py LOG FOLDER MASTER distributed [PID]
 
 One release solved in Spark, and a worker killed when the first steps are taken.
@@ -20,6 +24,7 @@ from tests.contracts.small_spark import SMALL
 
 import slogan
 
+DELTAS = {"sanitize": "0.5", "synthesize": "1e-3"}
 MOMENTS = {"sanitize": "count", "synthesize": "selection"}
 
 
@@ -60,8 +65,10 @@ def main(log, folder, master, *workers):
     if workers[:1] == ("distributed",):
         return distributed(log, folder, master, *workers[1:])
     engine = place(master)
-    doomed, told = [int(pid) for pid in workers], {}
-    for name, delta in (("sanitize", "0.5"), ("synthesize", "1e-3")):
+    chosen, pids = (workers, ()) if workers[:1] == ("sanitize",) else (DELTAS, workers)
+    doomed, told = [int(pid) for pid in pids], {}
+    for name in chosen:
+        delta = DELTAS[name]
         verb, killed = getattr(slogan, name), []
         budget = slogan.PrivacyBudget(epsilon=6, delta=delta)
 

@@ -91,6 +91,30 @@ def crowded(monkeypatch):
     )
 
 
+def test_a_small_release_is_solved_in_spark_and_verifies(
+    spark, small, tmp_path, few_steps, monkeypatch
+):
+    """After any number of steps the bound holds."""
+    monkeypatch.setattr("slogan.engines.spark.distributed.solver._MOST_STEPS", 3)
+    options = {"solver": "distributed", "engine": spark, "output": tmp_path / "out"}
+    release = slogan.sanitize(small, BUDGET, time_limit=900, **options)
+    summary = release.save().to_dict()
+    release.close()
+    whole = counted(small).hist
+    best = load("exact")(program(whole), EFFORT)
+
+    assert slogan.verify(small, tmp_path / "out").ok
+    assert summary["solver"] == "distributed"
+    assert summary["shared"]["clicks"] == whole.clicks
+    assert best.status == "optimal"
+    assert 0 < release.value <= best.bound <= release.bound
+    held = {*zip(whole.user.tolist(), whole.pair.tolist(), strict=True)}
+    output = release.output
+    assert {*zip(output.user.tolist(), output.pair.tolist(), strict=True)} <= held
+    assert not folders.place(tmp_path / "out").exists()
+
+
+@pytest.mark.long
 def test_a_release_is_solved_in_spark_and_verifies(spark, tmp_path):
     log, said = tmp_path / "clicks.tsv", []
     generate(log, users=300, seed=0)

@@ -198,17 +198,24 @@ def test_the_same_seed_gives_the_same_plan_and_the_same_rows(spark, tmp_path, na
     assert rows[0] == rows[1]
 
 
-@pytest.mark.parametrize("texts", [3, 9])
-def test_most_rows_say_what_a_number_in_json_is(spark, tmp_path, texts):
-    told = [(str(u) if u <= texts else u, f"q{n}", "u", 1) for u in range(1, 13) for n in range(3)]
+def test_user_ids_in_json_are_text_and_counts_are_numbers_in_any_order(spark, tmp_path):
+    """Whether a user-ID of the log is in quotes or not, and whichever row comes first."""
+    told = [(str(u) if u % 4 else u, f"q{n}", "u", 1) for u in range(1, 13) for n in range(3)]
     seen = []
-    for order, engine in ((told, "duckdb"), (told, spark), (told[::-1], spark)):
+    for order, engine in ((told, "duckdb"), (told[::-1], spark)):
         file = save(tmp_path, "log.jsonl", order)
         with closing(slogan.sanitize(read(file), BUDGET, seed=3, engine=engine)) as release:
             release.save(tmp_path / str(len(seen)))
         seen.append(released_rows(tmp_path / str(len(seen))))
 
-    assert seen[0] == seen[1] == seen[2]
+    assert seen[0] == seen[1] != []
+    for row in map(json.loads, seen[0]):
+        assert {name: type(value) for name, value in row.items()} == {
+            "user": str,
+            "query": str,
+            "url": str,
+            "count": int,
+        }
 
 
 def test_names_of_folders_at_an_address_are_not_columns(spark, tmp_path):

@@ -61,11 +61,21 @@ PACKAGES = {
     "measures": measures,
 }
 # What an installed file would do: the toys' folders belong to the packages.
+# Reads command lines as JSON, runs them one after the other, and says what came of each.
 STARTER = """
-import sys
+import contextlib, io, json, sys
 {lines}
 from slogan.__main__ import main
-main()
+told = []
+for words in json.load(sys.stdin):
+    sys.argv, code, out, err = ["slogan", *words], 0, io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    told.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(told))
 """
 
 
@@ -90,51 +100,56 @@ def log(tmp_path):
     return file
 
 
-def run(toys, *words):
+def run(toys, *commands):
+    """What each of the commands said on standard output and error; one process runs them all."""
     path = str(Path(slogan.__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, str(toys / "starter.py"), *map(str, words)],
+        [sys.executable, str(toys / "starter.py")],
+        input=json.dumps([[*map(str, words)] for words in commands]),
         env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done
+    told = json.loads(done.stdout)
+    for words, (code, _, err) in zip(commands, told, strict=True):
+        assert code == 0, (words, err)
+    return [(out, err) for _, out, err in told]
 
 
 def test_a_toy_of_each_kind_goes_through_every_verb(toys, log):
     budget = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "2")
-    run(
-        *(toys, "sanitize", log, "-o", toys / "real", *budget),
-        *("--objective", "toy", "--solver", "toy"),
+    loose = ("--epsilon", "8", "--delta", "0.01", "--accept-weak-privacy")
+    grid = ("--exp-epsilons", "2", "--deltas", "0.5", "--time-limit", "1")
+    real, made_up, chosen = toys / "real", toys / "made-up", ("--objective", "toy")
+    _, _, *verified, (evaluated, _), (_, shown), (points, _), help_real, help_made_up = run(
+        toys,
+        ("sanitize", log, "-o", real, *budget, *chosen, "--solver", "toy"),
+        ("synthesize", log, "-o", made_up, *loose, "--selector", "toy"),
+        ("verify", log, real, "--json"),
+        ("verify", log, made_up, "--json"),
+        ("evaluate", log, real, "--json"),
+        ("evaluate", log, real),
+        ("frontier", log, *grid, *chosen, "--solver", "toy", "--json"),
+        ("sanitize", "--help"),
+        ("synthesize", "--help"),
     )
-    manifest = json.loads((toys / "real/public/manifest.json").read_text())
+
+    manifest = json.loads((real / "public/manifest.json").read_text())
     assert manifest["parameters"]["objective"] == "toy"
     assert manifest["parameters"]["solver"] == "toy"
-
-    loose = ("--epsilon", "8", "--delta", "0.01", "--accept-weak-privacy")
-    run(toys, "synthesize", log, "-o", toys / "made-up", *loose, "--selector", "toy")
-    manifest = json.loads((toys / "made-up/public/manifest.json").read_text())
+    manifest = json.loads((made_up / "public/manifest.json").read_text())
     assert manifest["parameters"]["selector"] == "toy"
-
-    for release in ("real", "made-up"):
-        assert json.loads(run(toys, "verify", log, toys / release, "--json").stdout)["ok"]
-    evaluated = run(toys, "evaluate", log, toys / "real", "--json")
-    assert json.loads(evaluated.stdout)["toy"]["clicks"] > 0
-    assert "Toy clicks" in run(toys, "evaluate", log, toys / "real").stderr
-    report = (toys / "real/curator/report.html").read_text()
+    assert [json.loads(out)["ok"] for out, _ in verified] == [True, True]
+    assert json.loads(evaluated)["toy"]["clicks"] > 0
+    assert "Toy clicks" in shown
+    report = (real / "curator/report.html").read_text()
     assert "Toy clicks" in report
     assert "toy" in report
-
-    grid = ("--exp-epsilons", "2", "--deltas", "0.5", "--time-limit", "1")
-    points = run(toys, "frontier", log, *grid, "--objective", "toy", "--solver", "toy", "--json")
-    assert json.loads(points.stdout)["objective"] == "toy"
-
-
-@pytest.mark.parametrize("verb", ["sanitize", "synthesize"])
-def test_the_help_offers_it(toys, verb):
-    assert "toy" in run(toys, verb, "--help").stdout
+    assert json.loads(points)["objective"] == "toy"
+    for said, _ in (help_real, help_made_up):
+        assert "toy" in said
 
 
 @pytest.mark.parametrize("kind", TOYS)

@@ -58,6 +58,7 @@ def told(said):
     return json.loads(said[0])
 
 
+@pytest.mark.long
 def test_a_cluster_that_loses_its_workers_one_by_one_still_releases(tmp_path, log):
     from tests.contracts.spark_processes import cluster
 
@@ -88,6 +89,18 @@ def test_a_cluster_that_loses_a_worker_still_solves(tmp_path, log):
 
 
 def test_a_connect_server_counts_and_writes(tmp_path, log):
+    from tests.contracts.spark_processes import connect_server
+
+    (tmp_path / "server").mkdir()
+    with connect_server(tmp_path / "server") as address:
+        found = told(finished(started(PROGRAM, log, tmp_path, address, "sanitize", cwd=tmp_path)))
+
+    digest = slogan.inspect(log).counted.hist.digest()
+    assert found == {"sanitize": {"digest": digest, "killed": 0, "ok": True}}
+
+
+@pytest.mark.long
+def test_a_connect_server_makes_releases_of_every_kind(tmp_path, log):
     from tests.contracts.spark_processes import connect_server
 
     (tmp_path / "server").mkdir()

@@ -50,12 +50,15 @@ def user(tmp_path):
         folder.chmod(0o755)
 
 
-def test_a_user_without_home_or_installation_to_write_to_can_use_slogan(user, tmp_path):
+@pytest.mark.parametrize("solver", ["spe", pytest.param("packing", marks=pytest.mark.long)])
+def test_a_user_without_home_or_installation_to_write_to_can_use_slogan(user, tmp_path, solver):
+    """The loops of the packing solver take long to compile, and every run here compiles them."""
+
     def slogan(verb, *options):
         return json.loads(user("-m", "slogan", verb, *options, "--json"))
 
     slogan("generate", "log.tsv", "--users", "400", "--seed", "1")
-    solving = ["--time-limit", "5"]
+    solving = ["--solver", solver, "--time-limit", "5"]
     sanitized = slogan("sanitize", "log.tsv", "-o", "sanitized", *BUDGET, *solving)
     synthesized = slogan(
         *("synthesize", "log.tsv", "-o", "synthesized", *BUDGET, "--accept-weak-privacy")

@@ -1,5 +1,7 @@
 """What integers give over rounding down, on a log of the paper's shape."""
 
+import pytest
+
 import slogan
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
@@ -11,6 +13,7 @@ def size(log, solver):
     return release
 
 
+@pytest.mark.long
 def test_exact_releases_at_least_1_7_times_what_rounding_down_does(tmp_path):
     log = tmp_path / "clicks.parquet"
     slogan.generate(log, users=2_500, seed=0)

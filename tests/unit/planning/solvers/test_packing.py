@@ -236,10 +236,18 @@ def crowd(users=60, pairs=50, seed=5):
     return histogram(table.tolist()).without_unique_pairs()
 
 
+sizes = pytest.mark.parametrize(
+    "size", [(40, 34), pytest.param((60, 50), marks=pytest.mark.long)], ids="{0[0]} users".format
+)
+# A search uses up its time unless it proves its answer.
+time_limits = pytest.mark.parametrize("seconds", [0.4, pytest.param(2, marks=pytest.mark.long)])
+
+
+@sizes
 @pytest.mark.parametrize("most", [None, 1])
-def test_the_same_answer_every_time(most):
+def test_the_same_answer_every_time(most, size):
     program = Program(
-        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5")),
+        constraints=privacy_constraints(crowd(*size), PrivacyBudget(exp_epsilon=2, delta="0.5")),
         most=most,
     )
     first, again = (packing.solve(program, Effort(time_limit=120)) for _ in range(2))
@@ -266,13 +274,14 @@ def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
     assert np.array_equal(*answers)
 
 
+@time_limits
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
-def test_what_is_proposed_passes_the_gate_unchanged(seed):
+def test_what_is_proposed_passes_the_gate_unchanged(seconds, seed):
     constraints = privacy_constraints(
         crowd(users=40, pairs=30, seed=seed), PrivacyBudget(exp_epsilon="2.25", delta="0.8")
     )
-    solution = packing.solve(Program(constraints=constraints), Effort(time_limit=2))
+    solution = packing.solve(Program(constraints=constraints), Effort(time_limit=seconds))
 
     assert np.array_equal(plan(solution.x, constraints).counts, solution.x)
     assert solution.x.sum() <= solution.bound
@@ -287,15 +296,16 @@ def test_a_goal_stops_the_search():
     assert not any(told)  # the first answer was enough
 
 
-def solved(hist, budget, most=None):
+def solved(hist, budget, seconds, most=None):
     program = Program(constraints=privacy_constraints(hist, budget), most=most)
-    solution = packing.solve(program, Effort(time_limit=1, gap=0.0))
+    solution = packing.solve(program, Effort(time_limit=seconds, gap=0.0))
     return int(solution.x.sum()), solution.bound
 
 
+@time_limits
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000), data=st.data())
-def test_renumbering_users_and_pairs_changes_nothing(seed, data):
+def test_renumbering_users_and_pairs_changes_nothing(seconds, seed, data):
     hist = crowd(users=30, pairs=24, seed=seed)
     users = np.array(data.draw(st.permutations(range(hist.users))))
     pairs = np.array(data.draw(st.permutations(range(hist.pairs))))
@@ -310,19 +320,21 @@ def test_renumbering_users_and_pairs_changes_nothing(seed, data):
     )
     budget = PrivacyBudget(exp_epsilon="2.25", delta="0.8")
 
-    (value, bound), (same, limit) = solved(hist, budget), solved(other, budget)
+    (value, bound), (same, limit) = (solved(each, budget, seconds) for each in (hist, other))
     assert value <= limit
     assert same <= bound
     assert value == same or max(bound, limit) > max(value, same)  # equal wherever it is proven
 
 
+@time_limits
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10_000), most=st.sampled_from([None, 1]))
-def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seed, most):
+def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seconds, seed, most):
     hist = crowd(users=40, pairs=40, seed=seed)
     before = 0
     for exp_epsilon in ("1.3", "1.6", "2", "2.5", "3"):
-        value, bound = solved(hist, PrivacyBudget(exp_epsilon=exp_epsilon, delta="0.7"), most)
+        budget = PrivacyBudget(exp_epsilon=exp_epsilon, delta="0.7")
+        value, bound = solved(hist, budget, seconds, most)
         assert before - value <= bound - value
         before = value
 
@@ -339,10 +351,11 @@ def test_what_goes_wrong_in_the_thread_is_raised(monkeypatch):
         packing.solve(Program(constraints=constraints), Effort(time_limit=5))
 
 
-def test_a_large_problem_is_bounded_while_it_is_searched(monkeypatch):
+@sizes
+def test_a_large_problem_is_bounded_while_it_is_searched(monkeypatch, size):
     """Two searchers and the thread that tightens, on a log small enough to know the optimum."""
     program = Program(
-        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+        constraints=privacy_constraints(crowd(*size), PrivacyBudget(exp_epsilon=2, delta="0.5"))
     )
     known = packing.solve(program, Effort(time_limit=60, gap=0.0))
     monkeypatch.setattr("slogan.planning.solvers.packing.race._LARGE", 1)
