@@ -8,10 +8,12 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from slogan import engines
 from slogan.arrays import Ints
 from slogan.auditor import Attack, Claim, Findings, Found, private, sampling
+from slogan.auditor.whole import WholeVerb
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
@@ -19,7 +21,7 @@ from slogan.dp.grouping import Grouping, Kinds, Urls
 from slogan.dp.private_rows import divide
 from slogan.dp.statistics import Spending, spread, weight_needed
 from slogan.engines import EngineChoice, EngineSettings
-from slogan.engines.engine import Counted
+from slogan.engines.engine import Counted, Engine
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
@@ -27,11 +29,13 @@ from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts, Synt
 from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
 from slogan.planning.solvers import Solver
-from slogan.progress import Progress, Steps, shown
+from slogan.progress import Progress, Steps, shown, silent
 from slogan.randomness import Randomness, randomness
+from slogan.release.base import Release
 from slogan.workflows.arguments import budget_from, counts_from, objective_from, solver_from
+from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.synthesize import make_users, synthesize
 
 _NEARLY = 1 - 1e-9
 """Floating point takes a budget for a little less or more than it is."""
@@ -89,14 +93,16 @@ def audit(
         if isinstance(counts, ExactCounts | LaplaceCounts):
             with _counted(settings, source, steps, unique_pairs=False) as (hist, _):
                 attacks.append(sampling.on_unique_pairs(hist, attacker.claim))
-        with _counted(settings, source, steps, unique_pairs=True) as (hist, urls):
+        with _counted(settings, source, steps, unique_pairs=True) as (hist, host):
             if isinstance(counts, ExactCounts | LaplaceCounts):
                 attacks += attacker.sampled(hist, counts, solving)
             elif isinstance(counts, PrivateCounts):
+                attacks += attacker.whole(settings, counts).attacked(source, host, hist)
                 attacks += attacker.private(hist, counts)
             else:
                 users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
-                attacks += attacker.synthetic(hist, users, urls)
+                attacks += attacker.whole(settings, users).attacked(source, host, hist)
+                attacks += attacker.synthetic(hist, users, host.urls)
     return Findings(
         mode="synthetic" if counts is None else counts.kind.counts,
         epsilon=spendable.epsilon_value,
@@ -109,12 +115,12 @@ def audit(
 @contextmanager
 def _counted(
     settings: EngineSettings, source: SearchLog, steps: Steps, *, unique_pairs: bool
-) -> Generator[tuple[PairHistogram, Urls]]:
-    """The log as it was counted, and the urls of its pairs."""
+) -> Generator[tuple[PairHistogram, Engine]]:
+    """The log as it was counted, and the engine that knows its texts."""
     with closing(settings.start()) as host:
         with steps.step("count"):
             hist = host.count(source, unique_pairs=unique_pairs).hist
-        yield hist, host.urls
+        yield hist, host
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,31 @@ class _Attacker:
     def claim(self) -> Claim:
         """Of the whole release."""
         return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
+
+    def whole(self, engine: EngineSettings, mode: PrivateCounts | SyntheticUsers) -> WholeVerb:
+        """The verb that makes such a release, from files."""
+        given: dict[str, Any] = {
+            "objective": self.objective,
+            "engine": engine,
+            "accept_weak_privacy": True,
+            "progress": silent,
+        }
+
+        def verb(log: SearchLog, seed: int | None) -> Release:
+            if isinstance(mode, PrivateCounts):
+                return sanitize(log, self.budget, counts=mode, seed=seed, **given)
+            kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
+            selector = {"selector": mode.selector}
+            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **given)
+
+        return WholeVerb(
+            verb=verb,
+            selector=mode.selector,
+            claim=self.claim,
+            trials=self.trials,
+            rng=self.rng,
+            steps=self.steps,
+        )
 
     def sampled(
         self, hist: PairHistogram, mode: ExactCounts | LaplaceCounts, solver: Solver
@@ -165,7 +196,7 @@ class _Attacker:
         claim = Claim(epsilon=cap, delta=-math.expm1(-cap))  # of the sampling alone
         with self.steps.step("attack"):
             return [
-                *self._on_stages(garden, known.pairs, known.account, division, None),
+                *self._on_stages(garden, known.pairs, known.account, division, None, mode.selector),
                 private.on_capped_sampling(division, claim, 10 * self.trials, self.rng),
                 *private.on_drawn_rows(garden, known.pairs, rows.output.user, claim),
                 *private.on_released(garden, rows.output, self.claim),
@@ -189,7 +220,9 @@ class _Attacker:
         grouping = known.association and known.association.grouping
         with self.steps.step("attack"):
             return [
-                *self._on_stages(garden, known.pairs, known.account, spending, grouping),
+                *self._on_stages(
+                    garden, known.pairs, known.account, spending, grouping, mode.selector
+                ),
                 *private.on_released(garden, users, self.claim),
             ]
 
@@ -203,6 +236,7 @@ class _Attacker:
         account: Account,
         spent: Spending,
         grouping: Grouping | None,
+        selector: str,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""
         others = {*private.sums(grouping), "sampling"}
@@ -212,6 +246,13 @@ class _Attacker:
         return [
             self._on_account(account),
             *private.on_selection(garden, pairs, alone, private.visible(selecting)),
+            *private.on_novel_pairs(
+                selection.load(selector),
+                spent.parts["selection"],
+                self.claim.epsilon,
+                self.trials,
+                rng,
+            ),
             *private.on_counts(spent.parts["counts"], trials, rng),
             *private.on_sums(garden.hist, pairs, account, spent.parts, grouping, trials, rng),
         ]
@@ -230,6 +271,7 @@ class _Attacker:
             trials=1,
             found=Found(epsilon=float(epsilon) * _NEARLY, delta=float(delta) * _NEARLY),
             claim=self.claim,
+            evidence="account",
         )
 
 
