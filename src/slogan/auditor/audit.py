@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -86,28 +86,16 @@ def audit(
     counts = None if isinstance(mode, SyntheticUsers | None) else counts_from(mode)
     solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
     settings, start = engines.resolve(engine, log), time.perf_counter()
-    source, attacks = settings.describe(log), list[Attack]()
+    source = settings.describe(log)
     with shown(progress) as on_progress:
-        steps = Steps(on_progress)
-        attacker = _Attacker(spendable, goal, trials, randomness(seed), steps)
-        if isinstance(counts, ExactCounts | LaplaceCounts):
-            with _counted(settings, source, steps, unique_pairs=False) as (hist, _):
-                attacks.append(sampling.on_unique_pairs(hist, attacker.claim))
-        with _counted(settings, source, steps, unique_pairs=True) as (hist, host):
-            if isinstance(counts, ExactCounts | LaplaceCounts):
-                attacks += attacker.sampled(hist, counts, solving)
-            elif isinstance(counts, PrivateCounts):
-                attacks += attacker.whole(settings, counts).attacked(source, host, hist)
-                attacks += attacker.private(hist, counts)
-            else:
-                users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
-                attacks += attacker.whole(settings, users).attacked(source, host, hist)
-                attacks += attacker.synthetic(hist, users, host.urls)
+        attacker = Attacker(spendable, goal, trials, randomness(seed), Steps(on_progress))
+        target = mode if isinstance(mode, SyntheticUsers) else counts
+        attacks = tuple(attacker.attacks(settings, source, target, solving))
     return Findings(
         mode="synthetic" if counts is None else counts.kind.counts,
         epsilon=spendable.epsilon_value,
         delta=spendable.delta_value,
-        attacks=tuple(attacks),
+        attacks=attacks,
         seconds=time.perf_counter() - start,
     )
 
@@ -124,7 +112,7 @@ def _counted(
 
 
 @dataclass(frozen=True)
-class _Attacker:
+class Attacker:
     """What is attacked, and how often."""
 
     budget: PrivacyBudget
@@ -137,6 +125,28 @@ class _Attacker:
     def claim(self) -> Claim:
         """Of the whole release."""
         return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
+
+    def attacks(
+        self,
+        engine: EngineSettings,
+        log: SearchLog,
+        mode: Counts | SyntheticUsers | None,
+        solver: Solver,
+    ) -> Iterator[Attack]:
+        """All attacks on a mode, one after the other."""
+        if isinstance(mode, ExactCounts | LaplaceCounts):
+            with _counted(engine, log, self.steps, unique_pairs=False) as (hist, _):
+                yield sampling.on_unique_pairs(hist, self.claim)
+        with _counted(engine, log, self.steps, unique_pairs=True) as (hist, host):
+            if isinstance(mode, ExactCounts | LaplaceCounts):
+                yield from self.sampled(hist, mode, solver)
+                return
+            users = mode or SyntheticUsers()
+            yield from self.whole(engine, users).attacked(log, host, hist)
+            if isinstance(users, PrivateCounts):
+                yield from self.private(hist, users)
+            else:
+                yield from self.synthetic(hist, users, host.urls)
 
     def whole(self, engine: EngineSettings, mode: PrivateCounts | SyntheticUsers) -> WholeVerb:
         """The verb that makes such a release, from files."""

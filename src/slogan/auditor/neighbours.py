@@ -21,6 +21,7 @@ import zstandard
 from slogan.arrays import Ints
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
+from slogan.logs import searchlog
 from slogan.logs.files import identifier, open_bytes
 from slogan.logs.rows import literal, parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
@@ -98,15 +99,14 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
     number = {name: n for n, name in enumerate(sorted((*names, *known.values()), key=str.encode))}
     beside = folder / f"planted{log.suffix}"
     _write_rows(log, beside, rows)
-    larger = replace(log, files=(beside, *log.files), folders=())
 
     def without_planted(gone: str, where: Path) -> SearchLog:
         fewer = where / f"planted{log.suffix}"
         _write_rows(log, fewer, [row for row in rows if row[0] != gone])
-        return replace(larger, files=(fewer, *log.files))
+        return _described(log, fewer, *log.files)
 
     def without_real(gone: str, where: Path) -> SearchLog:
-        return replace(larger, files=(beside, *_without(log, gone, where)))
+        return _described(log, beside, *_without(log, gone, where))
 
     def neighbour(name: str, gone: str, log_of: Callable[[str, Path], SearchLog]) -> Neighbour:
         return Neighbour(name=name, user=number[gone], log=lambda where: log_of(gone, where))
@@ -117,7 +117,7 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
         int(np.bincount(hist.user, minlength=hist.users).argmax()): "most pairs of the log",
     }
     return Experiment(
-        log=larger,
+        log=_described(log, beside, *log.files),
         neighbours=(
             *(neighbour(name, names[user], without_real) for user, name in heavy.items()),
             *(neighbour(name, known[name], without_planted) for name in canaries),
@@ -144,11 +144,15 @@ def hostile(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
                 target.write(next(waiting, b""))
             target.write(line if line.endswith(b"\n") else line + b"\n")
         target.writelines(waiting)
-    skipping = replace(log, skip_bad_rows=True, folders=())
+    skipping = replace(log, skip_bad_rows=True)
     user = sum(name.encode() < f"{number}.0".encode() for name in names)
     return Experiment(
-        log=replace(skipping, files=(larger, *log.files[1:])),
-        neighbours=(Neighbour(name="hostile lines", user=user, log=lambda _: skipping),),
+        log=_described(skipping, larger, *log.files[1:]),
+        neighbours=(
+            Neighbour(
+                name="hostile lines", user=user, log=lambda _: _described(skipping, *log.files)
+            ),
+        ),
         crowd=np.zeros(0, dtype=np.int64),
     )
 
@@ -206,6 +210,23 @@ def _ids(log: SearchLog, n: int) -> list[str]:
 
 
 # --- Files ---
+
+
+def _described(log: SearchLog, *files: Path) -> SearchLog:
+    """Other files, with what was declared of the log: what their headers and rows add is theirs."""
+    known, names = log.columns, log.columns.names
+    listed = names != tuple(known.roles.values()) if log.format == "jsonl" else not log.header
+    return searchlog.read(
+        list(files),
+        format=log.format,
+        user=known.user,
+        query=known.query,
+        url=known.url,
+        count=known.count or "",
+        columns=names if listed and log.format != "parquet" else None,
+        encoding=log.encoding,
+        on_bad_row="skip" if log.skip_bad_rows else "error",
+    )
 
 
 def _write_rows(log: SearchLog, file: Path, rows: Iterable[Row]) -> None:

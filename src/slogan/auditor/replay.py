@@ -167,6 +167,8 @@ class Recording:
     def select(
         self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
     ) -> Any:
+        if self.seen.read is not None:  # of two selections, one may be kept for what it is
+            raise PartedError("selection")
         self.seen.read = brought(hist)
         self.seen.selected = real(hist, budget, rng)
         return self.seen.selected
@@ -227,7 +229,8 @@ class Recording:
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
     ) -> NoisySums:
-        self._exact = exact
+        if name in self.seen.stages:
+            raise PartedError(f"noise for {name}")
         noisy = real(exact, name=name, norm_squared=norm_squared, **options)
         own, self._own = self._own, {}
         pairs, self._pairs = self._pairs, None

@@ -4,7 +4,7 @@
 added to the sums.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,22 +50,22 @@ class WholeVerb:
     rng: Randomness
     steps: Steps
 
-    def attacked(self, log: SearchLog, host: Engine, hist: PairHistogram) -> list[Attack]:
+    def attacked(self, log: SearchLog, host: Engine, hist: PairHistogram) -> Iterator[Attack]:
         """Replay the verb on neighbours of the log, and look at the noise of two more runs."""
         if log.addresses:
-            return [self._replayed(_WHOLE, "not replayed: no files on this machine", ok=True)]
+            yield self._replayed(_WHOLE, "not replayed: no files on this machine", ok=True)
+            return
         with scratch_folder() as folder, on_disk(log, folder) as files:
             experiment = planted(files, host, hist, _made(folder / "planted"))
             try:
-                attacks = self._replays(experiment, files, folder)
+                yield from self._replays(experiment, files, folder)
                 with self.steps.step("noise"):
-                    attacks += self._noise(experiment)
+                    yield from self._noise(experiment)
+                if log.format != "parquet":
+                    lines = hostile(files, host, hist, _made(folder / "hostile"))
+                    yield from self._replays(lines, files, folder)
             except PartedError as parted:
-                return [self._replayed(parted.target, "recorded run", ok=False)]
-            if log.format != "parquet":
-                lines = hostile(files, host, hist, _made(folder / "hostile"))
-                attacks += self._replays(lines, files, folder)
-        return attacks
+                yield self._replayed(parted.target, "recorded run", ok=False)
 
     def _recorded(self, experiment: Experiment, seed: int | None) -> Transcript:
         """A run on the larger log; without a seed, all draws come from the verb's own source."""
@@ -74,14 +74,16 @@ class WholeVerb:
         recording = Recording(users, experiment.crowd, source)
         return recording.run(partial(self.verb, experiment.log, seed), self.selector)
 
-    def _replays(self, experiment: Experiment, log: SearchLog, folder: Path) -> list[Attack]:
+    def _replays(self, experiment: Experiment, log: SearchLog, folder: Path) -> Iterator[Attack]:
         """The verb without each of the neighbours, with the noise of a run with all of them."""
         seed = int(self.rng.words(1)[0] >> np.uint64(12))
         with self.steps.step("record"):
             past = self._recorded(experiment, seed)
-            if past.failure is not None:
-                return [self._failed(past, log, seed)]
-        attacks = [self._account(past)] if len(experiment.crowd) else []
+        if past.failure is not None:
+            yield self._failed(past, log, seed)
+            return
+        if len(experiment.crowd):
+            yield self._account(past)
         for n, neighbour in enumerate(experiment.neighbours, start=1):
             with self.steps.step("replay"):
                 self.steps.note(f"{n} of {len(experiment.neighbours)} neighbours")
@@ -89,12 +91,10 @@ class WholeVerb:
                 replay = Replay(past, neighbour.user)
                 smaller = partial(self.verb, neighbour.log(place), seed)
                 differs = replay.compare(smaller, self.selector)
-                attacks += [self._replayed(part, neighbour.name, ok=False) for part in differs]
-                if not differs:
-                    attacks.append(self._replayed(_WHOLE, neighbour.name, ok=True))
+            for part in differs or [_WHOLE]:
+                yield self._replayed(part, neighbour.name, ok=not differs)
         if not len(experiment.crowd) and not log.skip_bad_rows:
-            attacks.append(self._without_skipping(experiment, past, seed))
-        return attacks
+            yield self._without_skipping(experiment, past, seed)
 
     def _without_skipping(self, experiment: Experiment, past: Transcript, seed: int) -> Attack:
         """Where bad rows stop a run, hostile lines stop it, or are read as where they do not."""
