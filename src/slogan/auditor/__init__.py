@@ -138,9 +138,7 @@ class Attack:
         )
 
     @classmethod
-    def by_noise(
-        cls, target: str, canary: str, values: int, claim: Claim, *, ok: bool
-    ) -> "Attack":
+    def by_noise(cls, target: str, canary: str, values: int, claim: Claim, *, ok: bool) -> "Attack":
         """So many values of noise: what has another law, or is known, protects nobody."""
         found = NOTHING if ok else CERTAIN
         return cls(
@@ -205,7 +203,14 @@ class Findings:
 
     def _repr_html_(self) -> str:
         rows = [
-            ("" if a.ok else "CONTRADICTED", a.evidence, a.target, a.canary, a.found.epsilon, claimed)
+            (
+                "" if a.ok else "CONTRADICTED",
+                a.evidence,
+                a.target,
+                a.canary,
+                a.found.epsilon,
+                claimed,
+            )
             for a in self.attacks
             for claimed in [a.claim and a.claim.epsilon]
         ]

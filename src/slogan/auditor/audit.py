@@ -168,7 +168,6 @@ class Attacker:
             verb=verb,
             selector=mode.selector,
             claim=self.claim,
-            trials=self.trials,
             rng=self.rng,
             steps=self.steps,
         )

@@ -8,10 +8,9 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count, repeat
+from itertools import count, repeat
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -22,7 +21,7 @@ from slogan.arrays import Ints
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
 from slogan.logs import searchlog
-from slogan.logs.files import identifier, open_bytes
+from slogan.logs.files import identifier, open_bytes, parquet_schema
 from slogan.logs.rows import literal, parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected
@@ -40,7 +39,7 @@ _CROWD, _EACH = 400, 6
 """Users who click one pair, and how often: its sum is above 2,000 after clipping."""
 _MANY, _REPEATED = 1_000_000, 40
 """More clicks than any cap; in a log of events, where a row is a click, so many rows."""
-_APART = 97
+_APART = 5
 """Hostile lines stand so many lines apart."""
 _FIRST_ID = 1_000
 
@@ -68,12 +67,10 @@ class Experiment:
     crowd: Ints
 
 
-@contextmanager
-def on_disk(log: SearchLog, folder: Path) -> Generator[SearchLog]:
+def on_disk(log: SearchLog, folder: Path) -> SearchLog:
     """The log as files: a table in memory becomes a Parquet file."""
     if log.table is None:
-        yield log
-        return
+        return log
     file, table = folder / "table.parquet", declared_table(log)
     write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
     if write is not None:
@@ -82,7 +79,7 @@ def on_disk(log: SearchLog, folder: Path) -> Generator[SearchLog]:
         with connected() as sql:
             sql.register("source", table)
             sql.execute(f"COPY source TO {literal(str(file))} (FORMAT parquet)")
-    yield replace(log, table=None, files=(file,))
+    return replace(log, table=None, files=(file,))
 
 
 def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
@@ -91,19 +88,30 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
     clicks = _REPEATED if log.counts_events else _MANY
     users, canaries = _crowd(), _canaries(clicks)
     known = dict(zip((*users, *canaries), _ids(log, len(users) + len(canaries)), strict=True))
-    rows = [
-        (known[name], f"planted query {pair}", f"www.planted{pair % 30}.example", n)
+    rows = {
+        known[name]: [
+            (known[name], f"planted query {pair}", f"www.planted{pair % 30}.example", n)
+            for pair, n in held.items()
+        ]
         for name, held in (canaries | users).items()
-        for pair, n in held.items()
-    ]
+    }
+    lines = {} if log.format == "parquet" else {name: _lines(log, rows[name]) for name in rows}
+
+    def write(file: Path, gone: str | None = None) -> Path:
+        if log.format == "parquet":
+            _write_parquet(log, file, [r for name in rows if name != gone for r in rows[name]])
+            return file
+        with _packed(file, log) as target:
+            if log.header and log.format != "jsonl":
+                target.write(_line(log, {name: name for name in log.columns.names}))
+            target.write(b"".join(lines[name] for name in lines if name != gone))
+        return file
+
     number = {name: n for n, name in enumerate(sorted((*names, *known.values()), key=str.encode))}
-    beside = folder / f"planted{log.suffix}"
-    _write_rows(log, beside, rows)
+    beside = write(folder / f"planted{log.suffix}")
 
     def without_planted(gone: str, where: Path) -> SearchLog:
-        fewer = where / f"planted{log.suffix}"
-        _write_rows(log, fewer, [row for row in rows if row[0] != gone])
-        return _described(log, fewer, *log.files)
+        return _described(log, write(where / f"planted{log.suffix}", gone), *log.files)
 
     def without_real(gone: str, where: Path) -> SearchLog:
         return _described(log, beside, *_without(log, gone, where))
@@ -119,8 +127,8 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
     return Experiment(
         log=_described(log, beside, *log.files),
         neighbours=(
-            *(neighbour(name, names[user], without_real) for user, name in heavy.items()),
             *(neighbour(name, known[name], without_planted) for name in canaries),
+            *(neighbour(name, names[user], without_real) for user, name in heavy.items()),
         ),
         crowd=np.array(sorted(number[known[name]] for name in users)),
     )
@@ -136,14 +144,13 @@ def hostile(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
     lines = _hostile_lines(log, number)
     larger = folder / f"hostile{log.suffix}"
     with open_bytes(log.files[0], log.compression) as source, _packed(larger, log) as target:
-        header = [source.readline()] if log.header and log.format != "jsonl" else []
-        target.writelines(header)
+        target.write(source.readline() if log.header and log.format != "jsonl" else b"")
         waiting = iter(lines)
         for place, line in enumerate(source):
             if place % _APART == 0:
                 target.write(next(waiting, b""))
             target.write(line if line.endswith(b"\n") else line + b"\n")
-        target.writelines(waiting)
+        target.write(b"".join(waiting))
     skipping = replace(log, skip_bad_rows=True)
     user = sum(name.encode() < f"{number}.0".encode() for name in names)
     return Experiment(
@@ -197,16 +204,11 @@ def _canaries(clicks: int) -> dict[str, dict[int, int]]:
 
 def _ids(log: SearchLog, n: int) -> list[str]:
     """IDs that fit the declared type of the user column."""
-    kind = "VARCHAR"
-    if log.format == "parquet":
-        with connected() as sql:
-            user = identifier(log.columns.user)
-            kind = sql.execute(f"DESCRIBE SELECT {user} FROM {parquet_sql(*log.files)}").fetchall()[
-                0
-            ][1]
+    kind = dict(parquet_schema(log.files[0]))[log.columns.user] if log.format == "parquet" else ""
     if kind == "UUID":
         return [f"00000000-0000-4000-8000-{i:012d}" for i in range(n)]
-    return [f"slogan-audit-{i}" if kind == "VARCHAR" else str(2_000_000_000 + i) for i in range(n)]
+    text = kind in ("", "VARCHAR", "BLOB")
+    return [f"slogan-audit-{i}" if text else str(2_000_000_000 + i) for i in range(n)]
 
 
 # --- Files ---
@@ -229,39 +231,37 @@ def _described(log: SearchLog, *files: Path) -> SearchLog:
     )
 
 
-def _write_rows(log: SearchLog, file: Path, rows: Iterable[Row]) -> None:
-    """Write rows in the log's own format; other columns are empty."""
-    roles = log.columns.roles
-    named = (dict(zip(roles.values(), row, strict=False)) for row in rows)
-    if log.counts_events:
-        each = (row[3] for row in rows)
-        named = chain.from_iterable(repeat(row, n) for row, n in zip(named, each, strict=True))
-    if log.format == "parquet":
-        _write_parquet(log, file, list(named))
-        return
-    with _packed(file, log) as target:
-        if log.header and log.format != "jsonl":
-            target.write(_line(log, {name: name for name in log.columns.names}))
-        target.writelines(_line(log, row) for row in named)
+def _lines(log: SearchLog, rows: list[Row]) -> bytes:
+    """Rows in the log's own format; other columns are empty."""
+    return b"".join(_line(log, row) for row in _named(log, rows))
 
 
-def _write_parquet(log: SearchLog, file: Path, rows: list[dict[str, Any]]) -> None:
-    names = list(rows[0])
-    columns = {f"c{n}": np.array([str(row[name]) for row in rows]) for n, name in enumerate(names)}
+def _write_parquet(log: SearchLog, file: Path, rows: list[Row]) -> None:
+    named = list(_named(log, rows))
+    columns = {name: [str(row[name]) for row in named] for name in named[0]}
     with connected() as sql:
         sql.execute(f"CREATE TABLE t AS FROM {parquet_sql(*log.files[:1])} LIMIT 0")
-        sql.register("planted", {name: values.astype(object) for name, values in columns.items()})
-        sql.execute(f"INSERT INTO t ({', '.join(map(identifier, names))}) FROM planted")
+        values = (np.array(column, dtype=object) for column in columns.values())
+        sql.register("planted", {f"c{n}": column for n, column in enumerate(values)})
+        sql.execute(f"INSERT INTO t ({', '.join(map(identifier, columns))}) FROM planted")
         sql.execute(f"COPY t TO {literal(str(file))} (FORMAT parquet)")
 
 
-def _line(log: SearchLog, row: Mapping[str, str | int]) -> bytes:
+def _named(log: SearchLog, rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """Rows by the names of columns; in a log of events, one for each click."""
+    for row in rows:
+        named = dict(zip(log.columns.roles.values(), row, strict=False))
+        yield from repeat(named, row[3] if log.counts_events else 1)
+
+
+def _line(log: SearchLog, row: Mapping[str, Any]) -> bytes:
     if log.format == "jsonl":
         return json.dumps(row).encode() + b"\n"
     text = io.StringIO()
-    kind = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
-    writer = csv.writer(text, lineterminator="\n", **(kind if log.format == "tsv" else {}))
-    writer.writerow([row.get(name, "") for name in log.columns.names])
+    fields = [str(row.get(name, "")) for name in log.columns.names]
+    if log.format == "tsv":
+        return "\t".join(fields).encode() + b"\n"
+    csv.writer(text, lineterminator="\n").writerow(fields)
     return text.getvalue().encode()
 
 
@@ -271,12 +271,16 @@ def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
     for file, copy in zip(log.files, copies, strict=True):
         if log.format == "parquet":
             user, target = identifier(log.columns.user), literal(str(copy))
-            rows = f"FROM {parquet_sql(file)} WHERE {user}::VARCHAR IS DISTINCT FROM {literal(gone)}"
+            rows = (
+                f"FROM {parquet_sql(file)} WHERE {user}::VARCHAR IS DISTINCT FROM {literal(gone)}"
+            )
             with connected() as sql:
                 sql.execute(f"COPY ({rows}) TO {target} (FORMAT parquet)")
             continue
         with open_bytes(file, log.compression) as source, _packed(copy, log) as target:
-            target.writelines(line for line in source if _owner(log, line) != gone)
+            for line in source:
+                if _owner(log, line) != gone:
+                    target.write(line)
     return copies
 
 

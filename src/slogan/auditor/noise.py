@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from scipy.special import chdtr, chdtrc, ndtr
+from scipy.special import chdtr, chdtrc, gammainc, ndtr
 
 from slogan.arrays import Floats, Ints
 from slogan.auditor.replay import Summed, Transcript
@@ -24,12 +24,11 @@ from slogan.release import job
 
 LEVELS = (0, 3, 150, 2_500, 100_000, 10_000_000)
 """Exact sums, in units, that noise is added to."""
+_DRAWS = 2_000
 _LEVEL = 1e-9
 _FAR = 7.0
 """So many deviations from 0 are as rare as this level, for as many tests as there are."""
 _FEWEST = 16
-_ZEROS = 6
-"""Noise of 0 steps is rarer than 1 in 10^6; so many of them do not happen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,8 @@ class Drawn:
 
     name: str
     values: Floats
-    zeros: int
+    step: float
+    """The grid, in deviations."""
     pairs: Ints | None
 
 
@@ -58,22 +58,26 @@ def _of_stage(name: str, stage: Summed) -> Drawn:
 
 def _drawn(name: str, steps: Ints, variance: Fraction, pairs: Ints | None) -> Drawn:
     # Noise is rounded down to the grid: by half a step on average.
-    values = (steps + 0.5) * float(GRID) / math.sqrt(variance)
-    return Drawn(name=name, values=values, zeros=int((steps == 0).sum()), pairs=pairs)
+    step = float(GRID) / math.sqrt(variance)
+    return Drawn(name=name, values=(steps.astype(np.float64) + 0.5) * step, step=step, pairs=pairs)
 
 
 def has_law(noise: Drawn) -> bool:
-    """Whether it may be standard normal: by its distribution, its variance, and zeros.
+    """Whether it may be standard normal: by its distribution, its variance, and repetitions.
 
     The largest distance of n values' distribution from the law exceeds d with probability 2e^−2nd²
     at most (Dvoretzky, Kiefer, Wolfowitz; Massart).
     """
     n, values = len(noise.values), np.sort(noise.values)
-    if noise.zeros >= _ZEROS or not n:
+    if not n:
         return False
     below, total = np.asarray(ndtr(values)), float((values**2).sum())
     far = float(np.abs(below - (np.arange(n) + 0.5) / n).max()) - 0.5 / n
-    tails = (2 * math.exp(-2 * n * far**2), float(chdtr(n, total)), float(chdtrc(n, total)))
+    # No value is likelier than 0. How often the others hit one is no more than Poisson.
+    often = int(np.unique(values, return_counts=True)[1].max())
+    hits = n * noise.step / math.sqrt(2 * math.pi)
+    tie = n * float(gammainc(often - 1, hits)) if often > 1 else 1.0
+    tails = (2 * math.exp(-2 * n * far**2), float(chdtr(n, total)), float(chdtrc(n, total)), tie)
     return min(tails) > _LEVEL
 
 
@@ -104,11 +108,11 @@ def _follow(a: Floats, b: Floats) -> bool:
     return abs(math.atanh(correlation)) * math.sqrt(len(a) - 3) > _FAR
 
 
-def at_all_sizes(stage: Gaussian, trials: int, rng: Randomness) -> list[Drawn]:
+def at_all_sizes(stage: Gaussian, rng: Randomness) -> list[Drawn]:
     """Noise that the stage adds to small and to large sums."""
     found: list[Drawn] = []
     for level in LEVELS:
-        added_to = np.full(trials, level << sums.BITS, dtype=np.int64)
+        added_to = np.full(_DRAWS, level << sums.BITS, dtype=np.int64)
         noisy = sums.noisy_sums(
             added_to,
             name=stage.name,

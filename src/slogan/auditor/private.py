@@ -190,9 +190,7 @@ def on_novel_pairs(
         )
         shown = len(np.unique(select(hist, budget, rng).pairs // held))
         whose = f"{held} pairs of its own, δ = {_SEEN}"
-        attacks.append(
-            Attack.by_hits("selection", whose, shown, groups, claim, delta=claim.delta)
-        )
+        attacks.append(Attack.by_hits("selection", whose, shown, groups, claim, delta=claim.delta))
     return attacks
 
 

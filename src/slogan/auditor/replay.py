@@ -11,6 +11,8 @@ Recorded noise is pushed, too: planted pairs get over the threshold, and pairs t
 user speaks for stay below it.
 """
 
+# ruff: noqa: ARG002 - a stand-in has the signature of what it stands for
+
 from __future__ import annotations
 
 import math
@@ -257,8 +259,9 @@ class Recording:
         return drawn
 
     def uniform_below(self, real: Any, bound: Ints, rng: Randomness) -> Ints:
-        self.seen.bounds, self.seen.points = bound, real(bound, self._source or rng)
-        return self.seen.points
+        points: Ints = real(bound, self._source or rng)
+        self.seen.bounds, self.seen.points = bound, points
+        return points
 
 
 class Replay(Recording):
@@ -389,9 +392,10 @@ class Replay(Recording):
         return left
 
     def uniform_below(self, real: Any, bound: Ints, rng: Randomness) -> Ints:
-        if self._past.points is None or not np.array_equal(bound, self._past.bounds):
+        before, points = self._past.bounds, self._past.points
+        if before is None or points is None or not np.array_equal(bound, before):
             raise PartedError("drawn rows")
-        return self._past.points
+        return points
 
 
 def account_of(release: Release) -> tuple[Any, ...]:

@@ -36,7 +36,6 @@ Verb = Callable[[SearchLog, int | None], Release]
 """Makes a release of a log, with a seed or without."""
 
 _WHOLE = "whole release"
-_MOST_DRAWS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,6 @@ class WholeVerb:
     verb: Verb
     selector: str
     claim: Claim
-    trials: int
     rng: Randomness
     steps: Steps
 
@@ -55,12 +53,14 @@ class WholeVerb:
         if log.addresses:
             yield self._replayed(_WHOLE, "not replayed: no files on this machine", ok=True)
             return
-        with scratch_folder() as folder, on_disk(log, folder) as files:
+        host.id_kind(fresh=True)  # refuses what the verb refuses
+        with scratch_folder() as folder:
+            files = on_disk(log, folder)
             experiment = planted(files, host, hist, _made(folder / "planted"))
             try:
-                yield from self._replays(experiment, files, folder)
                 with self.steps.step("noise"):
                     yield from self._noise(experiment)
+                yield from self._replays(experiment, files, folder)
                 if log.format != "parquet":
                     lines = hostile(files, host, hist, _made(folder / "hostile"))
                     yield from self._replays(lines, files, folder)
@@ -131,8 +131,7 @@ class WholeVerb:
             by_stage.setdefault(noise.name.partition(",")[0], []).append(noise)
         for stage in runs[0].account:
             if isinstance(stage, Gaussian) and stage.name in runs[0].stages:
-                some = at_all_sizes(stage, min(self.trials, _MOST_DRAWS), self.rng)
-                by_stage.setdefault(stage.name, []).extend(some)
+                by_stage.setdefault(stage.name, []).extend(at_all_sizes(stage, self.rng))
         again = repeated(everything)
         rows = [
             ("all noise", "drawn twice", sum(len(n.values) for n in everything), not again),
@@ -154,7 +153,7 @@ def _lawful(noises: list[Drawn]) -> bool:
     whole = Drawn(
         name="",
         values=np.concatenate([noise.values for noise in noises]),
-        zeros=sum(noise.zeros for noise in noises),
+        step=max(noise.step for noise in noises),
         pairs=None,
     )
     return all(map(has_law, noises)) and has_law(whole)

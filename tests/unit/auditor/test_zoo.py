@@ -13,7 +13,16 @@ from slogan.planning.solvers import Solver
 from slogan.progress import Steps
 from slogan.randomness import randomness
 
-CASES = [(broken, mode) for broken in ZOO for mode in broken.modes]
+CASES = [
+    pytest.param(
+        broken,
+        mode,
+        id=f"{broken.name}-{mode}",
+        marks=[pytest.mark.long] if mode != broken.modes[0] else [],
+    )
+    for broken in ZOO
+    for mode in broken.modes
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +46,7 @@ def first_finding(log, mode, trials):
     return next((attack for attack in attacks if not attack.ok), None)
 
 
-@pytest.mark.parametrize(
-    ("broken", "mode"), CASES, ids=[f"{broken.name}-{mode}" for broken, mode in CASES]
-)
+@pytest.mark.parametrize(("broken", "mode"), CASES)
 def test_a_broken_mechanism_is_caught(logs, broken, mode):
     with broken.apply():
         finding = first_finding(logs[broken.format], mode, trials=400)
