@@ -5,7 +5,7 @@ What trials prove about a probability, and about ε and δ, with confidence (Clo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv
@@ -17,7 +17,7 @@ from slogan.manifest.certificate import html_table
 CONFIDENCE = 0.999
 """That no bound of a table is too high."""
 MOST_ATTACKS = 32
-"""No table has more rows."""
+"""No table has more rows of trials."""
 ALPHA = (1 - CONFIDENCE) / MOST_ATTACKS
 """The chance, in each attack, that its bound is too high."""
 
@@ -102,6 +102,13 @@ def shown_at_least(hits: int, trials: int, alpha: float, *, delta: float = 0.0) 
     return Found(epsilon=max(0.0, float(np.log1p(-delta) - np.log1p(-rate))), delta=rate)
 
 
+NOTHING = Found(epsilon=0.0, delta=0.0)
+CERTAIN = Found(epsilon=float("inf"), delta=1.0)
+
+Evidence = Literal["replay", "noise", "statistics", "account"]
+"""The same noise on two logs, the law of the noise, bounds from trials, or sums of costs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
     """One attack: who was planted, what was looked at, and how often.
@@ -112,6 +119,7 @@ class Attack:
         trials: Runs, or groups that are as good as runs.
         found: What they prove.
         claim: What may not be exceeded; None where nothing is claimed.
+        evidence: How it was found out.
     """
 
     target: str
@@ -119,6 +127,23 @@ class Attack:
     trials: int
     found: Found
     claim: Claim | None
+    evidence: Evidence = "statistics"
+
+    @classmethod
+    def by_replay(cls, target: str, canary: str, claim: Claim, *, ok: bool) -> "Attack":
+        """Two runs with the same noise: what differs although it may not tells users apart."""
+        found = NOTHING if ok else CERTAIN
+        return cls(
+            target=target, canary=canary, trials=1, found=found, claim=claim, evidence="replay"
+        )
+
+    @classmethod
+    def by_noise(cls, target: str, canary: str, values: int, claim: Claim, *, ok: bool) -> "Attack":
+        """So many values of noise: what has another law, or is known, protects nobody."""
+        found = NOTHING if ok else CERTAIN
+        return cls(
+            target=target, canary=canary, trials=values, found=found, claim=claim, evidence="noise"
+        )
 
     @classmethod
     def by_hits(
@@ -144,6 +169,7 @@ class Attack:
     def to_dict(self) -> dict[str, Any]:
         """One row of `audit --json`."""
         return {
+            "evidence": self.evidence,
             "target": self.target,
             "canary": self.canary,
             "trials": self.trials,
@@ -177,11 +203,18 @@ class Findings:
 
     def _repr_html_(self) -> str:
         rows = [
-            ("" if a.ok else "CONTRADICTED", a.target, a.canary, a.found.epsilon, claimed)
+            (
+                "" if a.ok else "CONTRADICTED",
+                a.evidence,
+                a.target,
+                a.canary,
+                a.found.epsilon,
+                claimed,
+            )
             for a in self.attacks
             for claimed in [a.claim and a.claim.epsilon]
         ]
-        headings = ("", "attacked", "canary", "ε at least", "claimed")
+        headings = ("", "evidence", "attacked", "canary", "ε at least", "claimed")
         return html_table(headings, rows, note="A sanity check, not a proof. For the curator.")
 
     def to_dict(self) -> dict[str, Any]:

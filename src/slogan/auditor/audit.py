@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from slogan import engines
 from slogan.arrays import Ints
 from slogan.auditor import Attack, Claim, Findings, Found, private, sampling
+from slogan.auditor.whole import WholeVerb
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.accounting import Account
@@ -19,7 +21,7 @@ from slogan.dp.grouping import Grouping, Kinds, Urls
 from slogan.dp.private_rows import divide
 from slogan.dp.statistics import Spending, spread, weight_needed
 from slogan.engines import EngineChoice, EngineSettings
-from slogan.engines.engine import Counted
+from slogan.engines.engine import Counted, Engine
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
@@ -27,11 +29,13 @@ from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts, Synt
 from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
 from slogan.planning.solvers import Solver
-from slogan.progress import Progress, Steps, shown
+from slogan.progress import Progress, Steps, shown, silent
 from slogan.randomness import Randomness, randomness
+from slogan.release.base import Release
 from slogan.workflows.arguments import budget_from, counts_from, objective_from, solver_from
+from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.synthesize import make_users, synthesize
 
 _NEARLY = 1 - 1e-9
 """Floating point takes a budget for a little less or more than it is."""
@@ -82,26 +86,16 @@ def audit(
     counts = None if isinstance(mode, SyntheticUsers | None) else counts_from(mode)
     solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
     settings, start = engines.resolve(engine, log), time.perf_counter()
-    source, attacks = settings.describe(log), list[Attack]()
+    source = settings.describe(log)
     with shown(progress) as on_progress:
-        steps = Steps(on_progress)
-        attacker = _Attacker(spendable, goal, trials, randomness(seed), steps)
-        if isinstance(counts, ExactCounts | LaplaceCounts):
-            with _counted(settings, source, steps, unique_pairs=False) as (hist, _):
-                attacks.append(sampling.on_unique_pairs(hist, attacker.claim))
-        with _counted(settings, source, steps, unique_pairs=True) as (hist, urls):
-            if isinstance(counts, ExactCounts | LaplaceCounts):
-                attacks += attacker.sampled(hist, counts, solving)
-            elif isinstance(counts, PrivateCounts):
-                attacks += attacker.private(hist, counts)
-            else:
-                users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
-                attacks += attacker.synthetic(hist, users, urls)
+        attacker = Attacker(spendable, goal, trials, randomness(seed), Steps(on_progress))
+        target = mode if isinstance(mode, SyntheticUsers) else counts
+        attacks = tuple(attacker.attacks(settings, source, target, solving))
     return Findings(
         mode="synthetic" if counts is None else counts.kind.counts,
         epsilon=spendable.epsilon_value,
         delta=spendable.delta_value,
-        attacks=tuple(attacks),
+        attacks=attacks,
         seconds=time.perf_counter() - start,
     )
 
@@ -109,16 +103,16 @@ def audit(
 @contextmanager
 def _counted(
     settings: EngineSettings, source: SearchLog, steps: Steps, *, unique_pairs: bool
-) -> Generator[tuple[PairHistogram, Urls]]:
-    """The log as it was counted, and the urls of its pairs."""
+) -> Generator[tuple[PairHistogram, Engine]]:
+    """The log as it was counted, and the engine that knows its texts."""
     with closing(settings.start()) as host:
         with steps.step("count"):
             hist = host.count(source, unique_pairs=unique_pairs).hist
-        yield hist, host.urls
+        yield hist, host
 
 
 @dataclass(frozen=True)
-class _Attacker:
+class Attacker:
     """What is attacked, and how often."""
 
     budget: PrivacyBudget
@@ -131,6 +125,52 @@ class _Attacker:
     def claim(self) -> Claim:
         """Of the whole release."""
         return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
+
+    def attacks(
+        self,
+        engine: EngineSettings,
+        log: SearchLog,
+        mode: Counts | SyntheticUsers | None,
+        solver: Solver,
+    ) -> Iterator[Attack]:
+        """All attacks on a mode, one after the other."""
+        if isinstance(mode, ExactCounts | LaplaceCounts):
+            with _counted(engine, log, self.steps, unique_pairs=False) as (hist, _):
+                yield sampling.on_unique_pairs(hist, self.claim)
+        with _counted(engine, log, self.steps, unique_pairs=True) as (hist, host):
+            if isinstance(mode, ExactCounts | LaplaceCounts):
+                yield from self.sampled(hist, mode, solver)
+                return
+            users = mode or SyntheticUsers()
+            yield from self.whole(engine, users).attacked(log, host, hist)
+            if isinstance(users, PrivateCounts):
+                yield from self.private(hist, users)
+            else:
+                yield from self.synthetic(hist, users, host.urls)
+
+    def whole(self, engine: EngineSettings, mode: PrivateCounts | SyntheticUsers) -> WholeVerb:
+        """The verb that makes such a release, from files."""
+        given: dict[str, Any] = {
+            "objective": self.objective,
+            "engine": engine,
+            "accept_weak_privacy": True,
+            "progress": silent,
+        }
+
+        def verb(log: SearchLog, seed: int | None) -> Release:
+            if isinstance(mode, PrivateCounts):
+                return sanitize(log, self.budget, counts=mode, seed=seed, **given)
+            kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
+            selector = {"selector": mode.selector}
+            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **given)
+
+        return WholeVerb(
+            verb=verb,
+            selector=mode.selector,
+            claim=self.claim,
+            rng=self.rng,
+            steps=self.steps,
+        )
 
     def sampled(
         self, hist: PairHistogram, mode: ExactCounts | LaplaceCounts, solver: Solver
@@ -165,7 +205,7 @@ class _Attacker:
         claim = Claim(epsilon=cap, delta=-math.expm1(-cap))  # of the sampling alone
         with self.steps.step("attack"):
             return [
-                *self._on_stages(garden, known.pairs, known.account, division, None),
+                *self._on_stages(garden, known.pairs, known.account, division, None, mode.selector),
                 private.on_capped_sampling(division, claim, 10 * self.trials, self.rng),
                 *private.on_drawn_rows(garden, known.pairs, rows.output.user, claim),
                 *private.on_released(garden, rows.output, self.claim),
@@ -189,7 +229,9 @@ class _Attacker:
         grouping = known.association and known.association.grouping
         with self.steps.step("attack"):
             return [
-                *self._on_stages(garden, known.pairs, known.account, spending, grouping),
+                *self._on_stages(
+                    garden, known.pairs, known.account, spending, grouping, mode.selector
+                ),
                 *private.on_released(garden, users, self.claim),
             ]
 
@@ -203,6 +245,7 @@ class _Attacker:
         account: Account,
         spent: Spending,
         grouping: Grouping | None,
+        selector: str,
     ) -> list[Attack]:
         """Attacks on what both private modes do: select pairs, and add up what users hold."""
         others = {*private.sums(grouping), "sampling"}
@@ -212,6 +255,13 @@ class _Attacker:
         return [
             self._on_account(account),
             *private.on_selection(garden, pairs, alone, private.visible(selecting)),
+            *private.on_novel_pairs(
+                selection.load(selector),
+                spent.parts["selection"],
+                self.claim.epsilon,
+                self.trials,
+                rng,
+            ),
             *private.on_counts(spent.parts["counts"], trials, rng),
             *private.on_sums(garden.hist, pairs, account, spent.parts, grouping, trials, rng),
         ]
@@ -230,6 +280,7 @@ class _Attacker:
             trials=1,
             found=Found(epsilon=float(epsilon) * _NEARLY, delta=float(delta) * _NEARLY),
             claim=self.claim,
+            evidence="account",
         )
 
 

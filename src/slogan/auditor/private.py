@@ -23,6 +23,7 @@ from slogan.budget import exact
 from slogan.dp.accounting import Account, Gaussian
 from slogan.dp.grouping import Grouping
 from slogan.dp.private_rows import FULL, capped_sample
+from slogan.dp.selection import SelectionBudget, Selector
 from slogan.dp.statistics import Spending
 from slogan.dp.sums import (
     clipped_counts,
@@ -41,6 +42,8 @@ _CLICKS, _ALL_CLICKS = 1_000, 1_000_000
 """Far more than others have, and more than any cap of clicks."""
 _HELD = 12
 """So few pairs that all the sums they change can be looked at."""
+_SEEN, _DROWNED = Fraction(1, 4), Fraction(1, 100)
+"""A δ that few trials see, and a μ² at which weights are nothing beside the noise."""
 _MOST_ROWS = 400_000
 _FEWEST = 20
 _VISIBLE = Fraction(1, 2)
@@ -163,6 +166,32 @@ def on_selection(planted: Planted, chosen: Ints, alone: Claim, joining: Claim) -
         for pairs in planted.loners
     ]
     return [*attacks, *_on_joiners("selection", planted, flags, joining)]
+
+
+def on_novel_pairs(
+    select: Selector, mu_squared: Fraction, epsilon: float, trials: int, rng: Randomness
+) -> list[Attack]:
+    """Whether one of t pairs that a user alone has is selected more often than δ = 1/4 allows.
+
+    At a δ that trials can see, and with noise that drowns all weights: a threshold that holds for
+    one pair, and not for t of them, fails here whatever the budget is.
+    """
+    budget = SelectionBudget(mu_squared=min(mu_squared, _DROWNED), delta=_SEEN)
+    claim, attacks = Claim(epsilon=epsilon, delta=float(_SEEN)), list[Attack]()
+    for held in _ALONE:
+        groups = min(trials, _MOST_ROWS // held)
+        hist = PairHistogram(
+            user=np.repeat(np.arange(groups), held),
+            pair=np.arange(groups * held),
+            count=np.ones(groups * held, dtype=np.int64),
+            users=groups,
+            pairs=groups * held,
+            query=np.arange(groups * held),
+        )
+        shown = len(np.unique(select(hist, budget, rng).pairs // held))
+        whose = f"{held} pairs of its own, δ = {_SEEN}"
+        attacks.append(Attack.by_hits("selection", whose, shown, groups, claim, delta=claim.delta))
+    return attacks
 
 
 def on_released(planted: Planted, output: Output, claim: Claim) -> list[Attack]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.auditor import ALPHA, Attack, Claim, Found, joined, told_apart
+from slogan.auditor import ALPHA, CERTAIN, NOTHING, Attack, Claim, Found, joined, told_apart
 from slogan.budget import exact
 from slogan.errors import NothingLeftError
 from slogan.histogram import PairHistogram, Remainder
@@ -32,8 +32,6 @@ _OWN_PAIRS = 5
 _FINE, _TINY = 2**20, 1e-300
 """Scores are whole numbers of such parts; nothing is taken to be less likely than this."""
 _NAMES = ("5 pairs of its own", "dominates a pair", "duplicate of a user")
-_NOTHING = Found(epsilon=0.0, delta=0.0)
-_CERTAIN = Found(epsilon=float("inf"), delta=1.0)
 
 
 def on_sampling(
@@ -74,9 +72,9 @@ def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
     crowded = _joined(hist)
     known = clicks(crowded)
     if (clicks(crowded) != known).any():
-        return [_counts("not compared: the clock decides", 0, _NOTHING)]
+        return [_counts("not compared: the clock decides", 0, NOTHING)]
     return [
-        _counts(name, 1, _CERTAIN if (clicks(crowded.without_user(k)) != known).any() else _NOTHING)
+        _counts(name, 1, CERTAIN if (clicks(crowded.without_user(k)) != known).any() else NOTHING)
         for name, k in _canaries(hist)
     ]
 
@@ -112,7 +110,7 @@ def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
         target="pairs that may be released",
         canary="whoever has a pair alone",
         trials=counted.pairs,
-        found=_CERTAIN if kept else _NOTHING,
+        found=CERTAIN if kept else NOTHING,
         claim=claim,
     )
 

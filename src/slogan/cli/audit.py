@@ -33,12 +33,13 @@ def audit(
     seed: int | None = None,
     json: Json = False,
 ) -> None:
-    """Attack your own configuration: plant users in a log and bound what shows of them.
+    """Attack your own configuration: look for ways in which a release would show one user.
 
     `slogan audit clicks.tsv --epsilon 1 --delta 1e-6`
 
-    A sanity check, not a proof: it finds gross mistakes, and finding nothing proves nothing.
-    Nothing is released. Exit code 4 if an attack contradicts what is claimed.
+    Runs the verb on your log with planted users and without one of them, with the same noise;
+    tests the noise; and bounds by trials what shows of planted users. A sanity check, not a
+    proof. Nothing is released. Exit code 4 if an attack contradicts what is claimed.
 
     Parameters
     ----------
@@ -95,8 +96,9 @@ def _target(
 
 def text(findings: Findings) -> RenderableType:
     """Each attack: what it proves, beside what is claimed."""
-    headings = "attacked", "canary", "trials", "ε at least", "claimed", "δ at least", "claimed"
-    rows = table(("", *headings), map(_row, findings.attacks), left=3)
+    numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
+    headings = ("", "evidence", "attacked", "canary", *numbers)
+    rows = table(headings, map(_row, findings.attacks), left=4)
     held = "no attack contradicts what is claimed: a sanity check, not a proof"
     broken = "an attack contradicts what is claimed: do not publish"
     end = Text(held if findings.ok else broken, style="bold" if findings.ok else "bold red")
@@ -117,4 +119,7 @@ def _row(attack: Attack) -> list[RenderableType]:
         for name in ("epsilon_at_least", "epsilon_claimed", "delta_at_least", "delta_claimed")
     )
     claimed = Text("–", style="dim") if attack.claim is None else mark
-    return [claimed, attack.target, attack.canary, f"{attack.trials:,}", *numbers]
+    # A replay that agrees, and noise that has its law, bound nothing.
+    shown = numbers if attack.evidence in ("statistics", "account") or not attack.ok else [""] * 4
+    names = (attack.evidence, attack.target, attack.canary)
+    return [claimed, *names, f"{attack.trials:,}", *shown]

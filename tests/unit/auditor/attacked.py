@@ -12,7 +12,7 @@ MODES = {
 }
 
 
-def attacked(log, mode, trials=2_000, *, time_limit=2, **options):
+def attacked(log, mode, trials=2_000, *, time_limit=0.5, **options):
     kind, budget = MODES[mode]
     return slogan.audit(log, budget, kind, trials=trials, time_limit=time_limit, seed=1, **options)
 

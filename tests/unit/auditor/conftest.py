@@ -1,8 +1,13 @@
 """A log to be attacked, and attacks that are counted."""
 
+from functools import cache
+from unittest.mock import patch
+
 import pytest
 
 import slogan
+from slogan.auditor.whole import WholeVerb
+from slogan.dp import accounting
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +34,16 @@ def _on_the_ladder(monkeypatch, ladder):
         return found
 
     monkeypatch.setattr(slogan, "audit", audit)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _accounts_are_computed_once():
+    """An audit makes a dozen releases with the same budget, and a test run makes hundreds."""
+    with patch.object(accounting, "gaussian_delta", cache(accounting.gaussian_delta)):
+        yield
+
+
+@pytest.fixture
+def trials_alone(monkeypatch):
+    """Audit by statistics and account only: replay would find most mistakes first."""
+    monkeypatch.setattr(WholeVerb, "attacked", lambda *_: ())

@@ -1,4 +1,4 @@
-"""attack() catches each of a set of mechanisms that are broken on purpose, in one way each."""
+"""Trials alone catch mechanisms broken on purpose; test_zoo.py has all kinds of evidence."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +19,8 @@ from slogan.histogram import Output, PairHistogram
 from slogan.planning.planner import Planner
 from slogan.registry import load_module
 from slogan.workflows import sanitize_private
+
+pytestmark = pytest.mark.usefixtures("trials_alone")
 
 STAGES = ("counts", "sizes", "coverage", "association")
 

@@ -1,0 +1,329 @@
+"""Neighbouring logs as files: a log with planted users, and the same without one of its users.
+
+Whose line a line is, is decided here by the line alone, without the engines' reader, which is under
+attack too. A line that cannot be taken apart belongs to no user and stays.
+"""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count, repeat
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import zstandard
+
+from slogan.arrays import Ints
+from slogan.engines.engine import Engine
+from slogan.histogram import PairHistogram
+from slogan.logs import searchlog
+from slogan.logs.files import identifier, open_bytes, parquet_schema
+from slogan.logs.rows import literal, parquet_sql
+from slogan.logs.searchlog import SearchLog, declared_table
+from slogan.storage.database import connected
+
+Row = tuple[str, str, str, int]
+"""User-ID, query, url and clicks."""
+
+_SHARED, _HELD = 1_000, 100
+"""Planted pairs that two planted users hold each, and how many pairs each of these users has."""
+_WIDE = 300
+"""Pairs of a planted user who has more than a user may speak for."""
+_LADDER = 50
+"""Pairs with 1, 2, …, 50 holders: a rule on raw holders tells one of them from the next."""
+_CROWD, _EACH = 400, 6
+"""Users who click one pair, and how often: its sum is above 2,000 after clipping."""
+_MANY, _REPEATED = 1_000_000, 40
+"""More clicks than any cap; in a log of events, where a row is a click, so many rows."""
+_APART = 5
+"""Hostile lines stand so many lines apart."""
+_FIRST_ID = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbour:
+    """One user of a log with planted users, and that log without it."""
+
+    name: str
+    user: int
+    """Its number in the larger log."""
+    log: Callable[[Path], SearchLog]
+    """Writes the log without it to a folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A log with planted users, the neighbours to compare it with, and users who hold many pairs.
+
+    Pairs of these users are pushed over the threshold when the noise is recorded.
+    """
+
+    log: SearchLog
+    neighbours: tuple[Neighbour, ...]
+    crowd: Ints
+
+
+def on_disk(log: SearchLog, folder: Path) -> SearchLog:
+    """The log as files: a table in memory becomes a Parquet file."""
+    if log.table is None:
+        return log
+    file, table = folder / "table.parquet", declared_table(log)
+    write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
+    if write is not None:
+        write(str(file))
+    else:
+        with connected() as sql:
+            sql.register("source", table)
+            sql.execute(f"COPY source TO {literal(str(file))} (FORMAT parquet)")
+    return replace(log, table=None, files=(file,))
+
+
+def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
+    """Plant users as a file beside the log's own; neighbours are they and the log's heaviest."""
+    names = user_names(host, hist, folder)
+    clicks = _REPEATED if log.counts_events else _MANY
+    users, canaries = _crowd(), _canaries(clicks)
+    known = dict(zip((*users, *canaries), _ids(log, len(users) + len(canaries)), strict=True))
+    rows = {
+        known[name]: [
+            (known[name], f"planted query {pair}", f"www.planted{pair % 30}.example", n)
+            for pair, n in held.items()
+        ]
+        for name, held in (canaries | users).items()
+    }
+    lines = {} if log.format == "parquet" else {name: _lines(log, rows[name]) for name in rows}
+
+    def write(file: Path, gone: str | None = None) -> Path:
+        if log.format == "parquet":
+            _write_parquet(log, file, [r for name in rows if name != gone for r in rows[name]])
+            return file
+        with _packed(file, log) as target:
+            if log.header and log.format != "jsonl":
+                target.write(_line(log, {name: name for name in log.columns.names}))
+            target.write(b"".join(lines[name] for name in lines if name != gone))
+        return file
+
+    number = {name: n for n, name in enumerate(sorted((*names, *known.values()), key=str.encode))}
+    beside = write(folder / f"planted{log.suffix}")
+
+    def without_planted(gone: str, where: Path) -> SearchLog:
+        return _described(log, write(where / f"planted{log.suffix}", gone), *log.files)
+
+    def without_real(gone: str, where: Path) -> SearchLog:
+        return _described(log, beside, *_without(log, gone, where))
+
+    def neighbour(name: str, gone: str, log_of: Callable[[str, Path], SearchLog]) -> Neighbour:
+        return Neighbour(name=name, user=number[gone], log=lambda where: log_of(gone, where))
+
+    # the user with most clicks may be the one with most pairs, who then is there once
+    heavy = {
+        int(np.bincount(hist.user, hist.count).argmax()): "most clicks of the log",
+        int(np.bincount(hist.user, minlength=hist.users).argmax()): "most pairs of the log",
+    }
+    return Experiment(
+        log=_described(log, beside, *log.files),
+        neighbours=(
+            *(neighbour(name, known[name], without_planted) for name in canaries),
+            *(neighbour(name, names[user], without_real) for user, name in heavy.items()),
+        ),
+        crowd=np.array(sorted(number[known[name]] for name in users)),
+    )
+
+
+def hostile(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
+    """The log with lines of one user that a careless reader takes for more than one line each.
+
+    Bad rows are skipped. The neighbour is the log as it is.
+    """
+    names = user_names(host, hist, folder)
+    number = next(n for n in count(_FIRST_ID) if f"{n}.0" not in set(names))
+    lines = _hostile_lines(log, number)
+    larger = folder / f"hostile{log.suffix}"
+    with open_bytes(log.files[0], log.compression) as source, _packed(larger, log) as target:
+        target.write(source.readline() if log.header and log.format != "jsonl" else b"")
+        waiting = iter(lines)
+        for place, line in enumerate(source):
+            if place % _APART == 0:
+                target.write(next(waiting, b""))
+            target.write(line if line.endswith(b"\n") else line + b"\n")
+        target.write(b"".join(waiting))
+    skipping = replace(log, skip_bad_rows=True)
+    user = sum(name.encode() < f"{number}.0".encode() for name in names)
+    return Experiment(
+        log=_described(skipping, larger, *log.files[1:]),
+        neighbours=(
+            Neighbour(
+                name="hostile lines", user=user, log=lambda _: _described(skipping, *log.files)
+            ),
+        ),
+        crowd=np.zeros(0, dtype=np.int64),
+    )
+
+
+def user_names(host: Engine, hist: PairHistogram, folder: Path) -> list[str]:
+    """The IDs of all users, by their numbers, which follow the order of the texts."""
+    file = folder / "users.parquet"
+    host.write_users(np.arange(hist.users), file)
+    with connected() as sql:
+        rows = sql.execute(f'SELECT "user"::VARCHAR FROM {parquet_sql(file)}').fetchall()
+    return sorted((name for (name,) in rows), key=str.encode)
+
+
+# --- Who is planted ---
+
+
+def _crowd() -> dict[str, dict[int, int]]:
+    """Users who make pairs of the planted ones releasable: pairs and clicks, by name."""
+    ladder, heavy = range(_SHARED, _SHARED + _LADDER), _SHARED + _LADDER
+    sharing = {
+        f"holder {n}": range(n * _HELD % _SHARED, n * _HELD % _SHARED + _HELD)
+        for n in range(2 * _SHARED // _HELD)
+    }
+    steps = {f"step {n}": range(ladder[n], ladder.stop) for n in range(_LADDER)}
+    wide = {f"wide {n}": range(n * _WIDE // 3, n * _WIDE // 3 + _WIDE) for n in range(3)}
+    held = {name: dict.fromkeys(pairs, 1) for name, pairs in (sharing | steps | wide).items()}
+    return held | {f"one of a crowd {n}": {heavy: _EACH} for n in range(_CROWD)}
+
+
+def _canaries(clicks: int) -> dict[str, dict[int, int]]:
+    """Users as bad for privacy as users can be."""
+    everything, own = range(_SHARED + _LADDER), _SHARED + _LADDER + 1
+    return {
+        "1,000 pairs of S and all few hold": dict.fromkeys(everything, 1),
+        "1,000 heavy pairs of S": dict.fromkeys(reversed(everything[:_SHARED]), clicks),
+        "100 heavy pairs of S": dict.fromkeys(everything[50:150], clicks),
+        "13 heavy pairs of S": dict.fromkeys(everything[7:20], clicks),
+        "1 heavy pair of S": {everything.stop: clicks},
+        "clicks outside S only": dict.fromkeys(range(own, own + 200), clicks),
+    }
+
+
+def _ids(log: SearchLog, n: int) -> list[str]:
+    """IDs that fit the declared type of the user column."""
+    kind = dict(parquet_schema(log.files[0]))[log.columns.user] if log.format == "parquet" else ""
+    if kind == "UUID":
+        return [f"00000000-0000-4000-8000-{i:012d}" for i in range(n)]
+    text = kind in ("", "VARCHAR", "BLOB")
+    return [f"slogan-audit-{i}" if text else str(2_000_000_000 + i) for i in range(n)]
+
+
+# --- Files ---
+
+
+def _described(log: SearchLog, *files: Path) -> SearchLog:
+    """Other files, with what was declared of the log: what their headers and rows add is theirs."""
+    known, names = log.columns, log.columns.names
+    listed = names != tuple(known.roles.values()) if log.format == "jsonl" else not log.header
+    return searchlog.read(
+        list(files),
+        format=log.format,
+        user=known.user,
+        query=known.query,
+        url=known.url,
+        count=known.count or "",
+        columns=names if listed and log.format != "parquet" else None,
+        encoding=log.encoding,
+        on_bad_row="skip" if log.skip_bad_rows else "error",
+    )
+
+
+def _lines(log: SearchLog, rows: list[Row]) -> bytes:
+    """Rows in the log's own format; other columns are empty."""
+    return b"".join(_line(log, row) for row in _named(log, rows))
+
+
+def _write_parquet(log: SearchLog, file: Path, rows: list[Row]) -> None:
+    named = list(_named(log, rows))
+    columns = {name: [str(row[name]) for row in named] for name in named[0]}
+    with connected() as sql:
+        sql.execute(f"CREATE TABLE t AS FROM {parquet_sql(*log.files[:1])} LIMIT 0")
+        values = (np.array(column, dtype=object) for column in columns.values())
+        sql.register("planted", {f"c{n}": column for n, column in enumerate(values)})
+        sql.execute(f"INSERT INTO t ({', '.join(map(identifier, columns))}) FROM planted")
+        sql.execute(f"COPY t TO {literal(str(file))} (FORMAT parquet)")
+
+
+def _named(log: SearchLog, rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """Rows by the names of columns; in a log of events, one for each click."""
+    for row in rows:
+        named = dict(zip(log.columns.roles.values(), row, strict=False))
+        yield from repeat(named, row[3] if log.counts_events else 1)
+
+
+def _line(log: SearchLog, row: Mapping[str, Any]) -> bytes:
+    if log.format == "jsonl":
+        return json.dumps(row).encode() + b"\n"
+    text = io.StringIO()
+    fields = [str(row.get(name, "")) for name in log.columns.names]
+    if log.format == "tsv":
+        return "\t".join(fields).encode() + b"\n"
+    csv.writer(text, lineterminator="\n").writerow(fields)
+    return text.getvalue().encode()
+
+
+def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
+    """Copies of the log's files without the lines of one user."""
+    copies = tuple(folder / f"{n}-without{log.suffix}" for n in range(len(log.files)))
+    for file, copy in zip(log.files, copies, strict=True):
+        if log.format == "parquet":
+            user, target = identifier(log.columns.user), literal(str(copy))
+            rows = (
+                f"FROM {parquet_sql(file)} WHERE {user}::VARCHAR IS DISTINCT FROM {literal(gone)}"
+            )
+            with connected() as sql:
+                sql.execute(f"COPY ({rows}) TO {target} (FORMAT parquet)")
+            continue
+        with open_bytes(file, log.compression) as source, _packed(copy, log) as target:
+            for line in source:
+                if _owner(log, line) != gone:
+                    target.write(line)
+    return copies
+
+
+def _owner(log: SearchLog, line: bytes) -> str | None:
+    """Whose line it is."""
+    try:
+        text = line.decode(log.encoding).rstrip("\r\n")
+        if log.format == "jsonl":
+            value = json.loads(text, parse_int=str, parse_float=str)[log.columns.user]
+            return value if isinstance(value, str) else None
+        fields = text.split("\t") if log.format == "tsv" else next(csv.reader([text], strict=True))
+        return fields[log.columns.names.index(log.columns.user)]
+    except (ValueError, LookupError, TypeError, StopIteration, csv.Error):
+        return None
+
+
+def _packed(file: Path, log: SearchLog) -> IO[bytes]:
+    if log.compression == ".gz":
+        return cast("IO[bytes]", gzip.open(file, "wb", compresslevel=1))
+    if log.compression == ".zst":
+        return cast("IO[bytes]", zstandard.open(file, "wb"))
+    return file.open("wb")
+
+
+def _hostile_lines(log: SearchLog, number: int) -> list[bytes]:
+    """Lines of one user: some are rows, some are not, and none may touch another line."""
+    columns = log.columns
+    row: dict[str, Any] = {columns.user: f"{number}.0", columns.query: "planted"}
+    row |= {columns.url: "planted.example"} | ({} if columns.count is None else {columns.count: 1})
+    plain, forged = _line(log, row), _line(log, row | {columns.user: "slogan-audit-forged"})
+    first, tail = plain[:-1], ()
+    if log.format == "jsonl":
+        more = _line(log, row | {"planted": "yes", columns.query: '"'})
+        nested = _line(log, row | {columns.user: {"planted": [1]}})
+        odd = (more, _line(log, row | {columns.user: float(number)}), nested, first[:-8] + b"\n")
+        tail = (b"[" + plain, b'"\n', b"{\n")
+    else:
+        comma = b"\t" if log.format == "tsv" else b","
+        opened = plain.replace(comma, comma + b'"', 1)
+        # a quote that opens in one line and closes lines later, where a reader may join them
+        second = plain.replace(b"planted" + comma, b'planted"' + comma, 1)
+        odd = (opened, second, opened, first + comma + b"x\n", b'"\n', b"\\N\n", first + b"\\\n")
+        tail = () if log.format == "tsv" else (b'"' + plain,)
+    mark = plain.replace(b"planted", b"\xef\xbb\xbfplanted", 1)
+    broken = (first + b"\r" + forged, mark, first + b"\0\n", first + b"\xc3\n")
+    return [*odd, *broken, *tail, plain]

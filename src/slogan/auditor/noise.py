@@ -1,0 +1,147 @@
+"""Whether noise is what the account says: drawn anew each time, and with the claimed law.
+
+Noise is what a run added to its exact sums. Two runs with the verb's own random source are
+compared, and every stage is given sums from 0 to ten million, because noise may be missing where
+sums are large. Each test is wrong once in 10^9 times.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from scipy.special import chdtr, chdtrc, gammainc, ndtr
+
+from slogan.arrays import Floats, Ints
+from slogan.auditor.replay import Summed, Transcript
+from slogan.budget import exact
+from slogan.dp import sums
+from slogan.dp.accounting import GRID, Gaussian, Stage
+from slogan.randomness import Randomness
+from slogan.release import job
+
+LEVELS = (0, 3, 150, 2_500, 100_000, 10_000_000)
+"""Exact sums, in units, that noise is added to."""
+_DRAWS = 2_000
+_LEVEL = 1e-9
+_FAR = 7.0
+"""So many deviations from 0 are as rare as this level, for as many tests as there are."""
+_FEWEST = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """Noise of one stage or round, in its claimed deviations; and of which pair each value is."""
+
+    name: str
+    values: Floats
+    step: float
+    """The grid, in deviations."""
+    pairs: Ints | None
+
+
+def drawn(seen: Transcript) -> list[Drawn]:
+    """All Gaussian noise of a run, as it was added."""
+    rounds = [
+        _drawn(f"selection, round {n}", r.drawn, r.variance, r.tried)
+        for n, r in enumerate(seen.rounds, start=1)
+        if len(r.drawn)
+    ]
+    return rounds + [_of_stage(name, stage) for name, stage in seen.stages.items()]
+
+
+def _of_stage(name: str, stage: Summed) -> Drawn:
+    return _drawn(name, stage.noisy - stage.exact, stage.variance, stage.pairs)
+
+
+def _drawn(name: str, steps: Ints, variance: Fraction, pairs: Ints | None) -> Drawn:
+    # Noise is rounded down to the grid: by half a step on average.
+    step = float(GRID) / math.sqrt(variance)
+    return Drawn(name=name, values=(steps.astype(np.float64) + 0.5) * step, step=step, pairs=pairs)
+
+
+def has_law(noise: Drawn) -> bool:
+    """Whether it may be standard normal: by its distribution, its variance, and repetitions.
+
+    The largest distance of n values' distribution from the law exceeds d with probability 2e^−2nd²
+    at most (Dvoretzky, Kiefer, Wolfowitz; Massart).
+    """
+    n, values = len(noise.values), np.sort(noise.values)
+    if not n:
+        return False
+    below, total = np.asarray(ndtr(values)), float((values**2).sum())
+    far = float(np.abs(below - (np.arange(n) + 0.5) / n).max()) - 0.5 / n
+    # No value is likelier than 0. How often the others hit one is no more than Poisson.
+    often = int(np.unique(values, return_counts=True)[1].max())
+    hits = n * noise.step / math.sqrt(2 * math.pi)
+    tie = n * float(gammainc(often - 1, hits)) if often > 1 else 1.0
+    tails = (2 * math.exp(-2 * n * far**2), float(chdtr(n, total)), float(chdtrc(n, total)), tie)
+    return min(tails) > _LEVEL
+
+
+def repeated(draws: Sequence[Drawn]) -> set[str]:
+    """Which of them follow another, place by place or pair by pair."""
+    found: set[str] = set()
+    for one, other in combinations(draws, 2):
+        if any(_follow(a, b) for a, b in _aligned(one, other)):
+            found |= {one.name, other.name}
+    return found
+
+
+def _aligned(one: Drawn, other: Drawn) -> Iterable[tuple[Floats, Floats]]:
+    length = min(len(one.values), len(other.values))
+    yield one.values[:length], other.values[:length]
+    if one.pairs is not None and other.pairs is not None:
+        _, a, b = np.intersect1d(one.pairs, other.pairs, return_indices=True)
+        yield one.values[a], other.values[b]
+
+
+def _follow(a: Floats, b: Floats) -> bool:
+    """By Fisher's transformation of their correlation, which is normal if they are independent."""
+    if len(a) < _FEWEST:
+        return len(a) > 0 and bool(np.allclose(a, b, rtol=1e-6, atol=1e-6))
+    if not a.any() or not b.any() or a.std() == 0 or b.std() == 0:
+        return True
+    correlation = float(np.clip(np.corrcoef(a, b)[0, 1], -1 + 1e-15, 1 - 1e-15))
+    return abs(math.atanh(correlation)) * math.sqrt(len(a) - 3) > _FAR
+
+
+def at_all_sizes(stage: Gaussian, rng: Randomness) -> list[Drawn]:
+    """Noise that the stage adds to small and to large sums."""
+    found: list[Drawn] = []
+    for level in LEVELS:
+        added_to = np.full(_DRAWS, level << sums.BITS, dtype=np.int64)
+        noisy = sums.noisy_sums(
+            added_to,
+            name=stage.name,
+            norm_squared=int(exact(stage.norm_squared)),
+            mu_squared=stage.cost.mu_squared,
+            rng=rng,
+        )
+        found.append(_drawn(stage.name, noisy.steps - added_to, exact(stage.variance), None))
+    return found
+
+
+def unaccounted(seen: Transcript) -> set[str]:
+    """Stages of the account whose noise was not drawn as it says."""
+    return {stage.name for stage in seen.account if not _accounted(stage, seen)}
+
+
+def _accounted(stage: Stage, seen: Transcript) -> bool:
+    if not isinstance(stage, Gaussian):
+        cap = exact(getattr(stage, "cap", 0))
+        return seen.rate is not None and seen.rate <= cap
+    if stage.name in seen.stages:
+        known = seen.stages[stage.name]
+        return (known.norm_squared, known.variance) == (stage.norm_squared, stage.variance)
+    # Rounds of norm 1 each; a selector that is not replayed has none.
+    spent = sum((1 / r.variance for r in seen.rounds if r.variance), Fraction(0))
+    return spent <= stage.cost.mu_squared
+
+
+def same_source() -> bool:
+    """Whether the source of a real run gives the same words twice, or comes from a seed."""
+    one, other = (job.randomness(None) for _ in range(2))
+    return one.seed is not None or bool((one.words(8) == other.words(8)).any())

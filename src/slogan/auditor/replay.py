@@ -1,0 +1,459 @@
+"""Coupled replay: the whole verb, from file to public bytes, on two logs and with the same noise.
+
+The larger log has one user more. A `Recording` runs the verb on it and writes down every draw by
+what it is for: the user, the round and the pair, the stage and the cell. A `Replay` runs the verb
+without that user and gives each draw the value that makes all noisy sums what they were. Noise can
+have any value, so this is a run that could happen; and then nothing may differ but the sums of the
+user's own vector, which must keep to the claimed norm. Every rule on raw values shows: filters,
+ranks, caps, types, orders and refusals.
+
+Recorded noise is pushed, too: planted pairs get over the threshold, and pairs that only an attacked
+user speaks for stay below it.
+"""
+
+# ruff: noqa: ARG002 - a stand-in has the signature of what it stands for
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from slogan.arrays import Flags, Ints
+from slogan.dp import private_rows, selection, sums
+from slogan.dp.accounting import GRID
+from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._weights import CLOSED, UNIT
+from slogan.dp.sums import AnyHistogram, NoisySums, brought
+from slogan.histogram import PairHistogram
+from slogan.randomness import Randomness, Words
+from slogan.registry import load_module
+from slogan.release.base import Release
+
+_PUSH = 60
+"""Deviations, and units, by which a pair is pushed over a threshold or kept below it."""
+_LIFTED = 200
+"""So many pairs of the log itself are pushed over the threshold."""
+_LATER = 10
+"""One of so many is pushed in the second round only."""
+_POINTS = 3
+"""Every user but the attacked ones gets at least so many points when rows are drawn."""
+_SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
+
+
+class PartedError(Exception):
+    """The replay did something else than the recorded run, and cannot go on."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.target = target
+
+
+@dataclass(kw_only=True)
+class Weighed:
+    """One round of selection: weights by pair, and the noise of the pairs that were tried."""
+
+    halvings: Ints
+    held: Flags
+    weight: Ints
+    variance: Fraction = Fraction(0)
+    drawn: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """As it was drawn; `noise` is pushed."""
+    noise: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def tried(self) -> Ints:
+        """The pairs that are still open."""
+        return np.flatnonzero(self.held & (self.halvings < CLOSED))
+
+
+@dataclass(kw_only=True)
+class Summed:
+    """One stage: exact sums, the same with noise, and what each attacked user added."""
+
+    exact: Ints
+    noisy: Ints
+    norm_squared: int
+    variance: Fraction
+    own: dict[int, Ints]
+    pairs: Ints | None = None
+    """What the sums are of, where each is of one pair."""
+
+
+@dataclass(kw_only=True)
+class Transcript:
+    """What one run read, drew and published."""
+
+    read: PairHistogram | None = None
+    spoken: PairHistogram | None = None
+    """The histogram that contributions were bounded in, with the bound."""
+    most: int = 0
+    coins: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    selected: Selected | None = None
+    rounds: list[Weighed] = field(default_factory=list[Weighed])
+    stages: dict[str, Summed] = field(default_factory=dict[str, Summed])
+    rate: Fraction | None = None
+    drawn: Ints | None = None
+    bounds: Ints | None = None
+    points: Ints | None = None
+    names: list[str] = field(default_factory=list[str])
+    account: tuple[Any, ...] = ()
+    public: dict[str, bytes] | str = ""
+    """The published files by name, or the kind of error that the run ended with."""
+    failure: Exception | None = None
+
+
+class Recording:
+    """Runs a verb with its own noise, and writes down what it does.
+
+    Args:
+        attacked: Numbers of users who will be removed.
+        crowd: Numbers of users whose pairs are pushed over the threshold.
+        source: Where noise comes from, so that other draws do not depend on how much of it there
+            is; None for the source of the run.
+    """
+
+    def __init__(self, attacked: Ints, crowd: Ints, source: Randomness | None) -> None:
+        self.seen = Transcript()
+        self._attacked, self._crowd, self._source = attacked, crowd, source
+        self._exact = np.zeros(0, dtype=np.int64)
+        self._own: dict[int, Ints] = {}
+        self._pairs: Ints | None = None
+
+    def run(self, verb: Callable[[], Release], selector: str) -> Transcript:
+        """Run the verb, and keep its public files or the name of its error."""
+        chosen = load_module(selection.__name__, selector)
+        try:
+            with self._installed(chosen), verb() as release, release.in_folder() as folder:
+                public = folder / "public"
+                files = (path for path in sorted(public.rglob("*")) if path.is_file())
+                self.seen.public = {str(f.relative_to(public)): f.read_bytes() for f in files}
+                self.seen.names = list(release.pseudonyms or ())
+                self.seen.account = account_of(release)
+        except PartedError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an exit is an output, whatever its kind
+            self.seen.public, self.seen.failure = type(failure).__name__, failure
+        return self.seen
+
+    @contextmanager
+    def _installed(self, chosen: ModuleType) -> Generator[None]:
+        """Stand between the verb and its functions, under the names it calls them by."""
+        places: list[tuple[ModuleType, str, Callable[..., Any]]] = [
+            (chosen, "select", self.select),
+            (chosen, "capped", self.capped),
+            (chosen, "spread", self.spread),
+            (chosen, "floored_gaussian", self.selection_noise),
+            *((sums, name, partial(self.add_up, name)) for name in _SUMS),
+            (sums, "noisy_sums", self.noisy_sums),
+            (sums, "floored_gaussian", self.stage_noise),
+            (private_rows, "poisson", self.poisson),
+            (private_rows, "uniform_below", self.uniform_below),
+        ]
+        with ExitStack() as undo:
+            for module, name, stand_in in places:
+                if (real := getattr(module, name, None)) is not None:
+                    undo.callback(setattr, module, name, real)
+                    setattr(module, name, partial(stand_in, real))
+            yield
+
+    # --- selection ---
+
+    def select(
+        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+    ) -> Any:
+        if self.seen.read is not None:  # of two selections, one may be kept for what it is
+            raise PartedError("selection")
+        self.seen.read = brought(hist)
+        self.seen.selected = real(hist, budget, rng)
+        return self.seen.selected
+
+    def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
+        coins = _Coins(self._source or rng)
+        chosen = real(hist, coins, *most)
+        self.seen.spoken, self.seen.most, self.seen.coins = brought(hist), chosen.most, coins.all
+        return chosen
+
+    def spread(self, real: Any, chosen: Any, halvings: Ints, *heaviest: Ints) -> Ints:
+        weight = real(chosen, halvings, *heaviest)
+        self.seen.rounds.append(Weighed(halvings=halvings.copy(), held=chosen.held, weight=weight))
+        return weight
+
+    def selection_noise(
+        self, real: Any, n: int, rng: Randomness, *, variance: Fraction, grid: Fraction
+    ) -> Ints:
+        drawn = real(n, self._source or rng, variance=variance, grid=grid)
+        this = self._round(n)
+        this.variance, this.drawn = variance, drawn
+        push = math.ceil(_PUSH * (1 + math.sqrt(variance)) / grid)
+        this.noise = drawn + push * self._pushed(this.tried)
+        return this.noise
+
+    def _round(self, n: int) -> Weighed:
+        if not self.seen.rounds or len(self.seen.rounds[-1].tried) != n:
+            raise PartedError("selection")
+        return self.seen.rounds[-1]
+
+    def _pushed(self, tried: Ints) -> Ints:
+        """1 for pairs to be selected, −1 for pairs that only attacked users surely speak for."""
+        hist = self.seen.spoken
+        if hist is None:
+            raise PartedError("selection")
+        solid = np.bincount(hist.user, minlength=hist.users) <= self.seen.most
+        solid[self._attacked] = False
+        rows = solid[hist.user]
+        holders = np.bincount(hist.pair[rows], minlength=hist.pairs)
+        lifted = np.zeros(hist.pairs, dtype=np.bool_)
+        lifted[hist.pair[np.isin(hist.user, self._crowd)]] = True
+        lifted[np.argsort(-holders, kind="stable")[:_LIFTED]] = True
+        lifted[::_LATER] &= len(self.seen.rounds) > 1
+        return np.where(holders == 0, -1, lifted.astype(np.int64))[tried]
+
+    # --- sums ---
+
+    def add_up(
+        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints, *more: Any, **options: Any
+    ) -> Ints:
+        self._pairs = pairs
+        self._own = {
+            int(user): real(_alone(brought(hist), int(user)), pairs, *more, **options)
+            for user in self._attacked
+        }
+        return real(hist, pairs, *more, **options)
+
+    def noisy_sums(
+        self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
+    ) -> NoisySums:
+        if name in self.seen.stages:
+            raise PartedError(f"noise for {name}")
+        noisy = real(exact, name=name, norm_squared=norm_squared, **options)
+        own, self._own = self._own, {}
+        pairs, self._pairs = self._pairs, None
+        self.seen.stages[name] = Summed(
+            exact=exact,
+            noisy=noisy.steps,
+            norm_squared=norm_squared,
+            variance=noisy.stage.variance,
+            own=own,
+            pairs=pairs if pairs is not None and len(pairs) == len(exact) else None,
+        )
+        return noisy
+
+    def stage_noise(self, real: Any, n: int, rng: Randomness, **law: Any) -> Ints:
+        return real(n, self._source or rng, **law)
+
+    # --- rows of real users ---
+
+    def poisson(self, real: Any, n: int, rng: Randomness, *, rate: Fraction) -> Ints:
+        """Nothing for attacked users, and something for all others: it could happen."""
+        drawn = np.maximum(real(n, self._source or rng, rate=rate), _POINTS)
+        drawn[self._attacked[self._attacked < n]] = 0
+        self.seen.drawn, self.seen.rate = drawn, rate
+        return drawn
+
+    def uniform_below(self, real: Any, bound: Ints, rng: Randomness) -> Ints:
+        points: Ints = real(bound, self._source or rng)
+        self.seen.bounds, self.seen.points = bound, points
+        return points
+
+
+class Replay(Recording):
+    """Runs a verb without one user, with the noise that a recorded run had.
+
+    Args:
+        past: The recorded run.
+        gone: The number that the missing user had there; None if nobody is missing.
+    """
+
+    def __init__(self, past: Transcript, gone: int | None) -> None:
+        super().__init__(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), None)
+        self.differs: set[str] = set()
+        self._past, self._gone = past, gone
+        self._stage = ""
+
+    def compare(self, verb: Callable[[], Release], selector: str) -> list[str]:
+        """What differs by more than the missing user's own vectors, if anything."""
+        try:
+            public = self.run(verb, selector).public
+        except PartedError as parted:
+            return [*sorted(self.differs), parted.target]
+        before = self._past.public
+        if isinstance(public, dict) and isinstance(before, dict):
+            names = public.keys() | before.keys()
+            self.differs |= {f"public/{n}" for n in names if public.get(n) != before.get(n)}
+        elif public != before:
+            self.differs.add("exit")
+        return sorted(self.differs)
+
+    def select(
+        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+    ) -> Any:
+        before, past = self._past.read, self._past
+        if before is None or not _same(brought(hist), _without(before, self._gone)):
+            raise PartedError("rows read")
+        selected = real(hist, budget, rng)
+        if past.selected is None:
+            raise PartedError("exit")
+        expected = np.searchsorted(_kept(before, self._gone), past.selected.pairs)
+        if not past.rounds:  # a selector that weighs in another way: what it selected is given
+            return replace(past.selected, pairs=expected)
+        if not np.array_equal(selected.pairs, expected):
+            raise PartedError("selection")
+        return selected
+
+    def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
+        past, before = self._past, self._past.spoken
+        if before is None or not _same(brought(hist), _without(before, self._gone)):
+            raise PartedError("selection")
+        many = np.flatnonzero(np.bincount(before.user, minlength=before.users) > past.most)
+        coins = past.coins
+        if self._gone is not None and self._gone in many and len(coins) == len(many):
+            coins = np.delete(coins, np.searchsorted(many, self._gone))
+        return real(hist, _Coins(None, coins), *most)
+
+    def spread(self, real: Any, chosen: Any, halvings: Ints, *heaviest: Ints) -> Ints:
+        weight = super().spread(real, chosen, halvings, *heaviest)
+        before, this, hist = self._recorded(), self.seen.rounds[-1], self._past.spoken
+        if hist is None:
+            raise PartedError("selection")
+        kept = _kept(hist, self._gone)
+        own = np.zeros(hist.pairs, dtype=np.bool_)
+        own[hist.pair[hist.user == self._gone]] = True
+        moved = before.weight[kept] - this.weight
+        alone = np.delete(before.weight, kept)
+        known = this.halvings == before.halvings[kept]
+        fits = (moved >= 0).all() and not moved[~own[kept]].any() and known[this.held].all()
+        if not fits or _square(moved) + _square(alone) > UNIT**2:
+            self.differs.add("selection")
+        return weight
+
+    def _recorded(self) -> Weighed:
+        if len(self.seen.rounds) > len(self._past.rounds):
+            raise PartedError("selection")
+        return self._past.rounds[len(self.seen.rounds) - 1]
+
+    def selection_noise(
+        self, real: Any, n: int, rng: Randomness, *, variance: Fraction, grid: Fraction
+    ) -> Ints:
+        this, before = self._round(n), self._recorded()
+        hist = self._past.spoken
+        if hist is None or variance != before.variance:
+            raise PartedError("selection")
+        kept, tried = _kept(hist, self._gone), this.tried
+        old = kept[tried]
+        if not np.isin(old, before.tried).all():
+            raise PartedError("selection")
+        noise = before.noise[np.searchsorted(before.tried, old)]
+        return noise + before.weight[old] - this.weight[tried]
+
+    def add_up(
+        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints, *more: Any, **options: Any
+    ) -> Ints:
+        return real(hist, pairs, *more, **options)
+
+    def noisy_sums(
+        self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
+    ) -> NoisySums:
+        before = self._past.stages.get(name)
+        if before is None or len(exact) != len(before.exact):
+            raise PartedError(f"sums for {name}")
+        moved = before.exact - exact
+        own = before.own.get(-1 if self._gone is None else self._gone)
+        fits = own is None or np.array_equal(moved, own)
+        if not fits or _square(moved) * GRID**2 > norm_squared:
+            self.differs.add(f"sums for {name}")
+        self._exact, self._stage = exact, name
+        noisy = real(exact, name=name, norm_squared=norm_squared, **options)
+        if not np.array_equal(noisy.steps, before.noisy):
+            self.differs.add(f"noise for {name}")
+        self.seen.stages[name] = before
+        return replace(noisy, steps=before.noisy)
+
+    def stage_noise(self, real: Any, n: int, rng: Randomness, **law: Any) -> Ints:
+        before = self._past.stages[self._stage]
+        if n != len(self._exact) or law.get("variance") != before.variance:
+            raise PartedError(f"noise for {self._stage}")
+        return before.noisy - self._exact
+
+    def poisson(self, real: Any, n: int, rng: Randomness, *, rate: Fraction) -> Ints:
+        drawn = self._past.drawn
+        if drawn is None or rate != self._past.rate:
+            raise PartedError("drawn rows")
+        left = drawn if self._gone is None else np.delete(drawn, self._gone)
+        if len(left) != n:
+            raise PartedError("drawn rows")
+        return left
+
+    def uniform_below(self, real: Any, bound: Ints, rng: Randomness) -> Ints:
+        before, points = self._past.bounds, self._past.points
+        if before is None or points is None or not np.array_equal(bound, before):
+            raise PartedError("drawn rows")
+        return points
+
+
+def account_of(release: Release) -> tuple[Any, ...]:
+    """The stages that a private release accounts for."""
+    known = getattr(release, "statistics", None) or getattr(release, "histogram", None)
+    return () if known is None else known.account.stages
+
+
+class _Coins:
+    """Random words that are written down; or given words, and no others."""
+
+    seed: int | None = None
+
+    def __init__(self, source: Randomness | None, given: Words | None = None) -> None:
+        self.all = np.zeros(0, dtype=np.uint64)
+        self._source, self._given = source, given
+
+    def words(self, n: int) -> Words:
+        if self._source is None:
+            if self._given is None or n != len(self._given):
+                raise PartedError("selection")
+            return self._given
+        drawn = self._source.words(n)
+        self.all = np.concatenate([self.all, drawn])
+        return drawn
+
+
+def _square(moved: Ints) -> int:
+    """The squared norm, in steps of the grid, exactly."""
+    changed = moved[moved != 0].astype(object)
+    return int((changed * changed).sum())
+
+
+def _alone(hist: PairHistogram, user: int) -> PairHistogram:
+    """One user's rows; all numbers stay."""
+    rows = hist.user == user
+    return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
+
+
+def _kept(hist: PairHistogram, gone: int | None) -> Ints:
+    """The pairs that are left without a user, by their old numbers."""
+    left = hist.pair if gone is None else hist.pair[hist.user != gone]
+    return np.flatnonzero(np.bincount(left, minlength=hist.pairs))
+
+
+def _without(hist: PairHistogram, gone: int | None) -> PairHistogram:
+    """The histogram of the log without a user, as an engine numbers it."""
+    rows = np.ones(len(hist.user), dtype=np.bool_) if gone is None else hist.user != gone
+    kept, users = _kept(hist, gone), np.unique(hist.user[rows])
+    return PairHistogram(
+        user=np.searchsorted(users, hist.user[rows]),
+        pair=np.searchsorted(kept, hist.pair[rows]),
+        count=hist.count[rows],
+        users=len(users),
+        pairs=len(kept),
+        query=np.unique(hist.query[kept], return_inverse=True)[1].astype(np.int64),
+    )
+
+
+def _same(one: PairHistogram, other: PairHistogram) -> bool:
+    return one.digest() == other.digest()
