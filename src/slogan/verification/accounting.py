@@ -149,7 +149,7 @@ def _stage_as_written(stage: SpentStage) -> bool:
     names, theorem = _STAGES[stage.mechanism]
     if set(stage.parameters) != names or stage.theorem != theorem:
         return False
-    if any(str(Fraction(text)) != text for text in stage.parameters.values()):
+    if any(str(_fraction(text)) != text for text in stage.parameters.values()):
         return False
     on_grid = "variance" not in names or (part(stage, "variance") * _GRID).denominator == 1
     return on_grid and _costs(stage.cost, cost([stage]))
@@ -161,9 +161,12 @@ def _costs(written: Mapping[str, str], total: tuple[Fraction, Fraction, Fraction
     expected: dict[str, Fraction] = {"mu_squared": mu_squared, "epsilon": epsilon, "delta": delta}
     if set(written) != {name for name, value in expected.items() if value}:
         return False
+    numbers = {name: _fraction(text) for name, text in written.items()}
     return all(
-        str(Fraction(text)) == text and math.isclose(Fraction(text), expected[name], rel_tol=_SAME)
-        for name, text in written.items()
+        number is not None
+        and str(number) == written[name]
+        and math.isclose(number, expected[name], rel_tol=_SAME)
+        for name, number in numbers.items()
     )
 
 
@@ -204,11 +207,15 @@ def cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
 
 def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
     """A parameter of a stage, as the fraction it is written as."""
-    text = stage.parameters.get(name, "")
-    try:
-        number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
-    except (ValueError, ZeroDivisionError):
-        number = None
+    number = _fraction(stage.parameters.get(name, ""))
     if number is None or not least <= number <= _LARGEST:
         raise NotPossibleError(f"a stage of the manifest has no usable {name}")
     return number
+
+
+def _fraction(text: str) -> Fraction | None:
+    """The number that is written as a fraction; None for what would take long to read."""
+    try:
+        return Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
+    except (ValueError, ZeroDivisionError):
+        return None

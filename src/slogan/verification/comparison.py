@@ -261,7 +261,7 @@ class Comparison:
         return repeated, self.strangers(_UNMASKED)
 
     def clipped(self, norm: int, most: int) -> list[tuple[int, float, int]]:
-        """For each released pair: released clicks, and the log's, scaled by user to L2 ≤ norm or not."""
+        """For each released pair: released clicks, the log's scaled by user, and all the log's."""
         return self._sql.execute(f"""
             SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))), any_value(total)
             FROM (SELECT *, sum(own * own) OVER (PARTITION BY holder) AS square FROM (
@@ -338,6 +338,7 @@ class Comparison:
 
     def named(self, table: Path) -> list[tuple[str, str]]:
         """Real and shown IDs by the curator's table, in the order of the real ones."""
+        require_modest(table, {"user": "user", "pseudonym": "pseudonym"})
         return self._sql.execute(f"""
             SELECT "user"::VARCHAR, pseudonym::VARCHAR FROM {parquet_sql(table)}
             ORDER BY "user"::VARCHAR""").fetchall()

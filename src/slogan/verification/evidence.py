@@ -136,7 +136,7 @@ def _refuse_newer(text: bytes) -> None:
     if type(made_by[0]) is int and made_by[0] > MANIFEST_VERSION:
         raise OptionError(
             f"this release was made by a newer slogan ({made_by[1]!r})",
-            hint="update and verify again: pip install --upgrade slogan",
+            hint="update and verify again: pip install -U slogan",
         )
 
 

@@ -12,10 +12,12 @@ import zlib
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+import duckdb
 import numpy as np
 from scipy.special import chdtrc
 
 from slogan.arrays import Floats, Ints
+from slogan.errors import LogFormatError
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.mechanism import FALSE_ALARM, at_least, law_chance
 
@@ -146,7 +148,10 @@ def _orders(evidence: Evidence) -> Iterator[tuple[Floats, Floats]]:
     table = evidence.curators("pseudonyms.parquet")
     if table is None:
         return
-    pairs = evidence.compared.named(table)
+    try:
+        pairs = evidence.compared.named(table)
+    except (duckdb.Error, LogFormatError):
+        return  # `users_from_log` says so
     new = [_integer(shown) for _, shown in pairs]
     if not pairs or None in new:
         return
@@ -213,6 +218,9 @@ def dealt(evidence: Evidence) -> Finding:
     pair, clicks, sizes = evidence.compared.dealt_rows()
     if not len(pair):
         return False, "no row is shown"
+    outputs = evidence.manifest.outputs
+    if outputs is None or len(sizes) > outputs.users:
+        return False, f"{len(sizes)} users are shown, more than the manifest says"
     rows = np.bincount(pair)
     total = np.bincount(pair, clicks).astype(np.int64)
     visits = _visits(total, _holdings(total, rows))
@@ -224,7 +232,7 @@ def dealt(evidence: Evidence) -> Finding:
     fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
     if at_least(fewer, explained + 1e-3) < FALSE_ALARM:
         return False, f"{fewer} of {len(rows)} pairs are not dealt to users by their clicks"
-    excess = _excess(pair, clicks, total, visits, visits == rows)
+    excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
     if excess > _OVERDISPERSED:
         return False, "the clicks of each pair do not fall on its users at random"
     return _copied(evidence) or (True, f"{len(pair)} rows are dealt as made-up users are")
