@@ -171,8 +171,16 @@ MOST_COVERED = 75
 class Coverage:
     """κ: the support of a released pair over the whole log is about κ·x/|O|."""
 
-    share: float
+    inside: float
+    outside: float
+    """Clicks on the released pairs and on others, as measured: noise may make them negative."""
     stage: Gaussian
+
+    @property
+    def share(self) -> float:
+        """Which part of all clicks is on the released pairs."""
+        inside, outside = max(self.inside, 0.0), max(self.outside, 0.0)
+        return inside / (inside + outside) if inside + outside > 0 else 0.0
 
 
 def noisy_coverage(
@@ -183,9 +191,8 @@ def noisy_coverage(
     noisy = noisy_sums(
         sums, name="coverage", norm_squared=MOST_COVERED**2, mu_squared=mu_squared, rng=rng
     )
-    inside, outside = np.maximum(noisy.values, 0.0).tolist()
-    whole = inside + outside
-    return Coverage(share=inside / whole if whole > 0 else 0.0, stage=noisy.stage)
+    inside, outside = noisy.values.tolist()
+    return Coverage(inside=inside, outside=outside, stage=noisy.stage)
 
 
 def coverage_sums(hist: AnyHistogram, pairs: Ints) -> Ints:

@@ -7,9 +7,9 @@ import platform
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from slogan.errors import LogNotFoundError
 from slogan.logs.searchlog import Peek, SearchLog, Source, read
@@ -68,13 +68,23 @@ class Spent(Record):
     epsilon_at_delta: float
 
 
+Measured = Annotated[float, Field(allow_inf_nan=False)]
+"""A noisy sum, as it was measured: a multiple of 2^-20, and possibly negative."""
+
+
 class Outputs(Record):
     """What the mechanism gave beside a synthetic log: private as the log itself."""
 
     coverage: float
+    """Which share of all clicks is on the released pairs: it follows from the next two."""
+    clicks_released: Measured
+    clicks_other: Measured
     association: str
     association_rank: int
     users: int
+    """How many users hold a released pair: it follows from the next."""
+    users_by_pairs: tuple[Measured, ...]
+    """How many users hold 0, 1, …, 30 selected pairs."""
 
 
 class PrivateRowsOutputs(Record):
@@ -82,6 +92,7 @@ class PrivateRowsOutputs(Record):
 
     pairs_selected: int
     users: int
+    users_by_pairs: tuple[Measured, ...]
 
 
 _OUTPUTS = {ReleaseKind.SYNTHETIC_USERS: Outputs, ReleaseKind.PRIVATE_ROWS: PrivateRowsOutputs}
@@ -101,6 +112,8 @@ class Manifest(Record):
 
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
+    wording: str
+    """A digest of the texts and templates from which promise and page were made."""
     method: Method
     counts: CountsName
     promise: str
@@ -166,10 +179,10 @@ def described(
     )
 
 
-def released_file(folder: Path, manifest: Manifest) -> Path:
+def released_file(public: Path, manifest: Manifest) -> Path:
     """The released log, one file or a folder; a name that leads elsewhere is not followed."""
     name = manifest.log.file
-    file = folder / "public" / Path(name).name
+    file = public / Path(name).name
     parts = list(file.iterdir()) if file.is_dir() else [file]
     plain = all(part.is_file() and not part.is_symlink() for part in parts)
     if name != file.name or not plain or file.is_symlink():

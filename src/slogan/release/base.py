@@ -268,10 +268,13 @@ class Release(ABC):
 
     def manifest(self, published: PublishedLog) -> Manifest:
         """What the release says of itself in public."""
+        from slogan.report.html import wording_digest
+
         kind = self.job.kind
         promise = promise_of(kind, self.parameters, self.budget, pseudonyms=self.job.pseudonyms)
         return Manifest(
             slogan_version=version("slogan"),
+            wording=wording_digest(),
             method=kind.method,
             counts=kind.counts,
             promise=promise.name,

@@ -169,7 +169,9 @@ class PrivateRowsRelease(Release):
             pseudonyms=self.job.pseudonyms,
             account=Spent.model_validate(self.histogram.account.summary(self.budget)),
             outputs=PrivateRowsOutputs(
-                pairs_selected=len(self.histogram.pairs), users=self.histogram.sizes.users
+                pairs_selected=len(self.histogram.pairs),
+                users=self.histogram.sizes.users,
+                users_by_pairs=tuple(self.histogram.sizes.bins.tolist()),
             ),
         )
 
@@ -218,8 +220,11 @@ class SyntheticRelease(Release):
             account=Spent.model_validate(statistics.account.summary(self.budget)),
             outputs=Outputs(
                 coverage=statistics.coverage.share,
+                clicks_released=statistics.coverage.inside,
+                clicks_other=statistics.coverage.outside,
                 association=statistics.kind,
                 association_rank=0 if association is None else association.rank,
                 users=statistics.sizes.users,
+                users_by_pairs=tuple(statistics.sizes.bins.tolist()),
             ),
         )

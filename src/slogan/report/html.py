@@ -4,6 +4,8 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,6 +28,21 @@ def render(template: str, page: object) -> str:
     return _PAGES.get_template(template).render(
         page=page, style=style, style_hash=f"sha256-{digest}"
     )
+
+
+@cache
+def wording_digest() -> str:
+    """A digest of all that the words of a manifest and its page are made from.
+
+    It tells a release made with other words from one whose words were changed afterwards.
+    """
+    sources = [files("slogan.manifest").joinpath(name) for name in ("promises.toml", "promise.py")]
+    report = files("slogan.report")
+    templates = sorted(report.joinpath("templates").iterdir(), key=lambda file: file.name)
+    whole = hashlib.sha256()
+    for file in (*sources, report.joinpath("public.py"), *templates):
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()[:16]
 
 
 def picture(chart: Chart) -> str:

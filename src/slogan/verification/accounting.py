@@ -3,7 +3,9 @@
 Gaussian stages are composed in decimals of many digits, rounded outward.
 """
 
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
@@ -90,6 +92,7 @@ _MOST_STAGES = 64
 _LARGEST = 1e300
 _EXACT = Context(prec=120)
 _SLACK = Decimal("1e-100")
+_MARGIN_OF_EPSILON = Fraction(1, 10**6)
 
 
 def account(evidence: Evidence) -> Finding:
@@ -102,6 +105,69 @@ def account(evidence: Evidence) -> Finding:
     whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
     detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
     return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
+
+
+_STAGES = {
+    "gaussian": ({"norm_squared", "variance", "slack"}, "Gaussian composition (Theorem S)"),
+    "capped_sampling": ({"cap"}, "Theorem R"),
+}
+"""Each mechanism with its parameters and the theorem that states its cost."""
+_STAGE_NAME = re.compile(r"[a-z_]{1,30}")
+_GRID = 2**20
+_SAME = 1e-9
+"""Numbers that are rounded here and there in different ways differ by less, relatively."""
+
+
+def account_as_written(evidence: Evidence) -> bool:
+    """Whether each number of the account follows from the parameters of its stages."""
+    if evidence.manifest.account is None:
+        return True
+    spent = spent_on(evidence)
+    if not all(map(_stage_as_written, spent.stages)):
+        return False
+    total = cost(spent.stages)
+    if not _costs(spent.cost, total):
+        return False
+    mu_squared, linear, aside = total
+    epsilon, delta = budget_of(evidence.promised)
+    if linear >= epsilon or aside >= delta:
+        return False
+    curved = delta_at_most(epsilon - linear, mu_squared)
+    close = math.isclose(spent.delta_at_epsilon, aside + curved, rel_tol=_SAME)
+    # At the ε that is written the stages need the δ of the budget, or a little less.
+    written = Fraction(spent.epsilon_at_delta) - linear
+    needed = [
+        delta_at_most(max(written * (1 + n * _MARGIN_OF_EPSILON), Fraction(0)), mu_squared)
+        for n in (1, -1)
+    ]
+    return close and needed[0] <= delta - aside <= needed[1]
+
+
+def _stage_as_written(stage: SpentStage) -> bool:
+    if stage.mechanism not in _STAGES or not _STAGE_NAME.fullmatch(stage.name):
+        return False
+    names, theorem = _STAGES[stage.mechanism]
+    if set(stage.parameters) != names or stage.theorem != theorem:
+        return False
+    if any(str(_fraction(text)) != text for text in stage.parameters.values()):
+        return False
+    on_grid = "variance" not in names or (part(stage, "variance") * _GRID).denominator == 1
+    return on_grid and _costs(stage.cost, cost([stage]))
+
+
+def _costs(written: Mapping[str, str], total: tuple[Fraction, Fraction, Fraction]) -> bool:
+    """Whether a cost is written as the parts that are not 0, rounded up a little at most."""
+    mu_squared, epsilon, delta = total
+    expected: dict[str, Fraction] = {"mu_squared": mu_squared, "epsilon": epsilon, "delta": delta}
+    if set(written) != {name for name, value in expected.items() if value}:
+        return False
+    numbers = {name: _fraction(text) for name, text in written.items()}
+    return all(
+        number is not None
+        and str(number) == written[name]
+        and math.isclose(number, expected[name], rel_tol=_SAME)
+        for name, number in numbers.items()
+    )
 
 
 def budget_of(bounds: Bounds) -> tuple[Fraction, Fraction]:
@@ -141,11 +207,15 @@ def cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
 
 def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
     """A parameter of a stage, as the fraction it is written as."""
-    text = stage.parameters.get(name, "")
-    try:
-        number = Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
-    except (ValueError, ZeroDivisionError):
-        number = None
+    number = _fraction(stage.parameters.get(name, ""))
     if number is None or not least <= number <= _LARGEST:
         raise NotPossibleError(f"a stage of the manifest has no usable {name}")
     return number
+
+
+def _fraction(text: str) -> Fraction | None:
+    """The number that is written as a fraction; None for what would take long to read."""
+    try:
+        return Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
+    except (ValueError, ZeroDivisionError):
+        return None

@@ -4,30 +4,39 @@ The latter are the conditions of the paper's Theorem 1, decided exactly.
 """
 
 import hashlib
+import json
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 
-from slogan.budget import PrivacyBudget
-from slogan.errors import BudgetError, LogFormatError, LogNotFoundError
+from slogan.errors import LogFormatError, LogNotFoundError
 from slogan.manifest.manifest import released_file
-from slogan.manifest.promise import promise_of
-from slogan.report.public import public_page
 from slogan.storage.untrusted import modest
-from slogan.verification.comparison import rows_beyond_schema, types_of
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
+from slogan.verification.form import manifest_as_written, rows_as_written
+from slogan.verification.users import drawn, user_ids
+from slogan.verification.wording import words
 
 
 def _not_a_test_run(evidence: Evidence) -> Finding:
     if evidence.manifest.test_run:
         return False, "the random draws came from a seed: such a release protects nobody"
+    certificate = evidence.curators("certificate.json")
+    if certificate is not None:
+        try:
+            found = json.loads(modest(certificate))
+            seeded = found.get("seed") is not None or found.get("test_run") is not False
+        except (OSError, ValueError, AttributeError):
+            return False, "the curator's certificate cannot be read"
+        if seeded:
+            return False, "by the curator's certificate, the random draws came from a seed"
     return True, "by the manifest, the random draws did not come from a seed"
 
 
 def _checksum(evidence: Evidence) -> Finding:
     try:
-        found = _digest(released_file(evidence.folder, evidence.manifest))
+        found = _digest(released_file(evidence.public, evidence.manifest))
     except (LogNotFoundError, OSError) as cause:
         raise NotPossibleError("the released log is not in public/") from cause
     same = found == evidence.manifest.log.sha256
@@ -45,55 +54,38 @@ def _digest(released: Path) -> str:
     return whole.hexdigest()
 
 
+def _columns(evidence: Evidence) -> Finding:
+    shown, listed = evidence.released, evidence.manifest.log
+    faults = {
+        "columns other than those of the manifest": shown.log.columns.names != listed.columns,
+        "a compression other than that of the manifest": shown.log.compression
+        != listed.compression,
+        f"{shown.bad_rows} rows that are not a positive number of clicks": shown.bad_rows > 0,
+    }
+    found = [fault for fault, present in faults.items() if present]
+    detail = "; ".join(found) or f"{len(listed.columns)} columns, every row readable"
+    return not found, f"the released log has {detail}"
+
+
 def _schema(evidence: Evidence) -> Finding:
     clicked, shown = evidence.logs()
-    told, log = evidence.manifest.log, shown.log
-    beyond = rows_beyond_schema(evidence.sql, shown)
-    both_parquet = log.format == clicked.log.format == "parquet"
+    both_parquet = shown.log.format == clicked.log.format == "parquet"
     faults = {
-        "columns other than those of the input log": log.columns != clicked.log.columns,
-        "columns other than those of the manifest": log.columns.names != told.columns,
-        "a format other than that of the input log": (log.suffix, log.header)
+        "columns": shown.log.columns != clicked.log.columns,
+        "a format": (shown.log.suffix, shown.log.header)
         != (clicked.log.suffix, clicked.log.header),
-        "a compression other than that of the manifest": log.compression != told.compression,
-        "column types other than those of the input log": both_parquet
-        and types_of(evidence.sql, shown) != types_of(evidence.sql, clicked),
-        f"{shown.bad_rows} rows that are not a positive number of clicks": shown.bad_rows > 0,
-        f"{beyond} rows with values outside the modelled columns": beyond > 0,
+        "column types": both_parquet and shown.types != clicked.types,
     }
     found = [fault for fault, present in faults.items() if present]
     if found:
-        return False, f"the released log has {'; '.join(found)}"
-    return True, f"{len(told.columns)} columns as in the input log, every row readable"
-
-
-def _words(evidence: Evidence) -> Finding:
-    manifest = evidence.manifest
-    budget = manifest.budget.model_dump()
-    try:
-        promise = promise_of(
-            manifest.kind,
-            manifest.parameters,
-            PrivacyBudget(**budget),
-            pseudonyms=manifest.pseudonyms,
-        )
-    except (BudgetError, KeyError) as cause:
-        raise NotPossibleError("the manifest has no valid budget or parameters") from cause
-    told = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
-    if told != (promise.name, promise.guarantees, promise.not_guaranteed):
-        return False, "the manifest promises in other words than its budget allows"
-    try:
-        page = modest(evidence.folder / "public/report.html").decode()
-    except (OSError, UnicodeDecodeError):
-        return False, "public/report.html is missing or cannot be read"
-    same = page == public_page(manifest)
-    return same, f"manifest and report say {'' if same else 'not '}what the budget allows"
+        return False, f"the released log has {', '.join(found)} other than those of the input log"
+    return True, "columns, types and format are those of the input log"
 
 
 def _nothing_else_public(evidence: Evidence) -> Finding:
     expected = {evidence.manifest.log.file, "manifest.json", "report.html"}
-    log = evidence.folder / "public" / evidence.manifest.log.file
-    entries = list((evidence.folder / "public").iterdir())
+    log = evidence.public / evidence.manifest.log.file
+    entries = list(evidence.public.iterdir())
     plain = {entry.name for entry in entries if entry.is_file() and not entry.is_symlink()}
     if log.is_dir() and not log.is_symlink():
         # A log in parts is one entry, and its parts are numbered files.
@@ -126,14 +118,21 @@ def _budget(evidence: Evidence) -> Finding:
     return False, "the manifest's budget is looser than the one asked for"
 
 
-EVERY_RELEASE: Checks = {
+PUBLIC_FILES: Checks = {
     "not_a_test_run": _not_a_test_run,
     "checksum": _checksum,
-    "schema": _schema,
-    "words": _words,
+    "columns": _columns,
+    "words": words,
+    "manifest_as_written": manifest_as_written,
+    "rows_as_written": rows_as_written,
     "nothing_else_public": _nothing_else_public,
-    "pairs_from_log": _pairs_from_log,
     "budget": _budget,
+}
+"""What can be looked at without the log."""
+WITH_LOG: Checks = {
+    "schema": _schema,
+    "pairs_from_log": _pairs_from_log,
+    "user_ids": user_ids,
 }
 
 
@@ -151,8 +150,8 @@ def users_from_log(evidence: Evidence) -> Finding:
         return strangers == 0, f"{strangers} of {found.rows} users' pairs are not in the input log"
     unexplained = found.unexplained_pseudonyms()
     detail = f"{unexplained} pseudonyms have pairs that no user of the input log holds together"
-    table = evidence.folder / "curator/pseudonyms.parquet"
-    if not table.is_file():
+    table = evidence.curators("pseudonyms.parquet")
+    if table is None:
         return unexplained == 0, detail
     try:
         repeated, strangers = found.real_names(table)
@@ -184,6 +183,7 @@ REAL_ROWS: Checks = {
     "users_from_log": users_from_log,
     "condition_2": lambda evidence: _condition(evidence, evidence.bounds.likelihood),
     "condition_3": lambda evidence: _condition(evidence, evidence.bounds.appearance),
+    "drawn": drawn,
 }
 WITHOUT_REMOVED: Checks = {**REAL_ROWS, "removed_users": _removed_users}
 """The same, where users were removed before the counts were chosen."""

@@ -1,21 +1,27 @@
 """An input log and a released one side by side, counted and compared with code of their own."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
+from slogan.arrays import Flags, Floats, Ints
 from slogan.errors import LogFormatError, SloganError
-from slogan.logs.files import require_modest
-from slogan.logs.rows import fields_of, literal, parquet_sql, rows_sql, source_sql, whole_lines
+from slogan.logs.files import identifier, require_modest
+from slogan.logs.rows import literal, parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
+from slogan.verification.plain_reader import LenientError, Row, judged, rows_of
+
+_AT_ONCE = 200_000
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
@@ -84,15 +90,14 @@ class Counted:
     """A log whose clicks are in a table of the database."""
 
     log: SearchLog
-    source: str
-    """SQL that reads the log once more."""
+    types: tuple[str, ...]
+    """The declared type of each column, as DuckDB names it."""
     bad_rows: int
 
 
 def count(
     sql: duckdb.DuckDBPyConnection,
     log: SearchLog,
-    folder: Path,
     *,
     into: str,
     ignored: str,
@@ -100,82 +105,111 @@ def count(
 ) -> Counted:
     """Count a log into a table; rows that cannot be counted are bad, but for the ignored reason.
 
-    What an engine has added up, as `EngineSettings.hand_over` says, is not read again.
+    The rows as they were read, in their order, are in the table `{into}_rows`. What an engine has
+    added up, as `EngineSettings.hand_over` says, is not read again.
     """
-    if added_up is None:
-        source = _source(sql, log, folder)
-        rows = f"(SELECT *, 1 AS n FROM ({rows_sql(source, fields_of(log))}))"
-    else:
-        added, source = (parquet_sql(*part.glob("*.parquet")) for part in added_up)
-        rows = f'(SELECT name AS "user", * EXCLUDE (name) FROM {added})'
+    rows = f"{into}_rows"
     try:
-        sql.execute(f"""
-            CREATE TABLE {into} AS
-            SELECT "user", query, url, reason, sum(clicks) AS clicks, sum(n) AS n
-            FROM {rows}
-            WHERE reason IS DISTINCT FROM {literal(ignored)} GROUP BY ALL""")
+        if added_up is None:
+            types, bad = _read_rows(sql, log, rows, ignored)
+        else:
+            types, bad = _take_rows(sql, added_up, rows, ignored)
     except duckdb.OutOfMemoryException:
         raise
-    except duckdb.Error:
+    except (duckdb.Error, LenientError):
         hint = "give it as it was given to sanitize"
         raise LogFormatError(f"the log cannot be read as {log.format}", hint=hint) from None
-    bad = _number(sql, f"SELECT coalesce(sum(n), 0) FROM {into} WHERE reason IS NOT NULL")
-    sql.execute(f"DELETE FROM {into} WHERE reason IS NOT NULL")
-    return Counted(log=log, source=source, bad_rows=bad + _rejected(sql))
+    sql.execute(f"""
+        CREATE TABLE {into} AS
+        SELECT "user", query, url, sum(clicks) AS clicks FROM {rows} GROUP BY "user", query, url""")
+    return Counted(log=log, types=types, bad_rows=bad)
 
 
-def _source(sql: duckdb.DuckDBPyConnection, log: SearchLog, folder: Path) -> str:
-    table = declared_table(log)
-    if table is None:
-        return source_sql(log, whole_lines(log, folder), keep_rejects=True)
-    write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
-    if write is None:
-        sql.register("input_table", table)
-        return "input_table"
-    write(str(folder / "input_table.parquet"))
-    return parquet_sql(folder / "input_table.parquet")
+def _read_rows(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, into: str, ignored: str
+) -> tuple[tuple[str, ...], int]:
+    """Read a log with the plain reader, some rows at a time."""
+    sql.execute(
+        f'CREATE TABLE {into} (n BIGINT, "user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)'
+    )
+    bad = n = 0
+    with _typed_table(log) as (types, typed):
+        rows = rows_of(log) if typed is None else typed
+        while some := list(islice(rows, _AT_ONCE)):
+            good = [row for row in some if row.reason is None]
+            bad += sum(row.reason not in (None, ignored) for row in some)
+            sql.register("chunk", _arrays(good, n))
+            sql.execute(f"INSERT INTO {into} FROM chunk")
+            sql.unregister("chunk")
+            n += len(good)
+    return types, bad
+
+
+def _arrays(rows: Sequence[Row], first: int) -> dict[str, np.ndarray]:
+    user, query, url, clicks, _ = zip(*rows, strict=True) if rows else ((),) * 5
+    texts = {"user": user, "query": query, "url": url}
+    return {
+        "n": np.arange(first, first + len(rows)),
+        **{name: np.array(values, dtype=object) for name, values in texts.items()},
+        "clicks": np.array(clicks, dtype=np.int64),
+    }
+
+
+@contextmanager
+def _typed_table(log: SearchLog) -> Generator[tuple[tuple[str, ...], Iterator[Row] | None]]:
+    """The types of the columns, and the rows of a log that declares them; None for text files."""
+    if log.format != "parquet":
+        types = dict.fromkeys(log.columns.names, "VARCHAR")
+        if log.format == "jsonl" and log.columns.count is not None:
+            types[log.columns.count] = "BIGINT"
+        yield tuple(types.values()), None
+        return
+    with scratch_folder() as folder, connected(spill=folder) as reader:
+        source, table = parquet_sql(*log.files), declared_table(log)
+        if table is not None:
+            write = getattr(table, "sink_parquet", None) or getattr(table, "write_parquet", None)
+            if write is None:
+                reader.register("input_table", table)
+                reader.execute(
+                    f"COPY input_table TO {literal(str(folder / 'input'))} (FORMAT parquet)"
+                )
+            else:
+                write(str(folder / "input"))
+            source = parquet_sql(folder / "input")
+        yield _types(reader, source), _typed_rows(reader, log, source)
+
+
+def _types(sql: duckdb.DuckDBPyConnection, source: str) -> tuple[str, ...]:
+    return tuple(row[1] for row in sql.execute(f"DESCRIBE SELECT * FROM {source}").fetchall())
+
+
+def _typed_rows(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> Iterator[Row]:
+    roles = log.columns.roles
+    values = ", ".join(f"{identifier(name)}::VARCHAR" for name in roles.values())
+    found = sql.execute(f"SELECT {values} FROM {source}")
+    while some := found.fetchmany(10_000):
+        for row in some:
+            yield judged(dict(zip(roles, row, strict=True)))
+
+
+def _take_rows(
+    sql: duckdb.DuckDBPyConnection, added_up: tuple[Path, Path], into: str, ignored: str
+) -> tuple[tuple[str, ...], int]:
+    """Take the sums that an engine has handed over."""
+    added, schema = (parquet_sql(*part.glob("*.parquet")) for part in added_up)
+    sql.execute(f"""
+        CREATE TABLE {into} AS
+        SELECT 0 AS n, name AS "user", query, url, clicks FROM {added} WHERE reason IS NULL""")
+    bad = _number(
+        sql,
+        f"SELECT coalesce(sum(n), 0) FROM {added} "
+        f"WHERE reason IS NOT NULL AND reason <> {literal(ignored)}",
+    )
+    return _types(sql, schema), bad
 
 
 def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(sql.execute(query).fetchall()[0][0])
-
-
-def _rejected(sql: duckdb.DuckDBPyConnection) -> int:
-    """How many lines DuckDB's reader gave up on since this was last asked."""
-    if not _number(sql, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'"):
-        return 0
-    lines = _number(sql, "SELECT count(DISTINCT (scan_id, file_id, line)) FROM reject_errors")
-    sql.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
-    return lines
-
-
-def types_of(sql: duckdb.DuckDBPyConnection, counted: Counted) -> list[str]:
-    """The column types of a log, as Parquet keeps them: it knows fewer than a table in memory."""
-    with scratch_folder() as folder:
-        file = folder / "types.parquet"
-        sql.execute(
-            f"COPY (SELECT * FROM {counted.source} LIMIT 0) "
-            f"TO {literal(str(file))} (FORMAT parquet)"
-        )
-        described = sql.execute(f"DESCRIBE SELECT * FROM {parquet_sql(file)}").fetchall()
-    return [row[1] for row in described]
-
-
-def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
-    """Rows with a value in a column that is not modelled, or with a key that is no column."""
-    log, columns = counted.log, counted.log.columns
-    modelled = {columns.user, columns.query, columns.url, columns.count}
-    beyond = ["FALSE"]
-    for name in columns.names:
-        if name not in modelled:
-            place = fields_of(replace(log, columns=replace(columns, query=name))).query
-            beyond.append(f"coalesce(({place})::VARCHAR <> '', FALSE)")
-    if log.format == "jsonl":
-        keys = ", ".join(literal(name) for name in columns.names)
-        beyond.append(f"json_keys(CASE WHEN json_valid(line) THEN line END) <> [{keys}]")
-    rows = _number(sql, f"SELECT count(*) FROM {counted.source} WHERE {' OR '.join(beyond)}")
-    _rejected(sql)
-    return rows
 
 
 def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
@@ -226,20 +260,151 @@ class Comparison:
         repeated = _number(self._sql, f"SELECT count(*) - {different} FROM real_names")
         return repeated, self.strangers(_UNMASKED)
 
-    def clipped(self, norm: int, most: int) -> list[tuple[int, float]]:
-        """For each released pair: released clicks, and the log's, each user scaled to L2 ≤ norm."""
+    def clipped(self, norm: int, most: int) -> list[tuple[int, float, int]]:
+        """For each released pair: released clicks, the log's scaled by user, and all the log's."""
         return self._sql.execute(f"""
-            SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))) FROM (
-                SELECT pair, released, own, sum(own * own) OVER (PARTITION BY holder) AS square
-                FROM (SELECT pair, holder, released, least(own, {most})::DOUBLE AS own FROM held))
+            SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))), any_value(total)
+            FROM (SELECT *, sum(own * own) OVER (PARTITION BY holder) AS square FROM (
+                SELECT pair, holder, released, total, least(own, {most})::DOUBLE AS own FROM held))
             GROUP BY pair""").fetchall()
 
-    def shown_ids(self) -> tuple[int, int, int]:
-        """How many IDs are shown, are also in the input log, are digits or UUIDs."""
-        return self._sql.execute("""
-            SELECT count(*), count(*) FILTER (EXISTS (FROM people p WHERE p."user" = s."user")),
-                   count(*) FILTER (regexp_full_match("user", '[0-9]+|[0-9a-f-]{36}'))
-            FROM (SELECT DISTINCT "user" FROM shown) s""").fetchall()[0]
+    def weights(self, heaviest: Sequence[float]) -> tuple[Floats, Floats, Flags]:
+        """For each pair of the log: the most weight its users can give it, and if it is released.
+
+        A user with n pairs gives at most heaviest[n]. The second is the chance that the only user
+        of a pair speaks for it, which one with too many pairs does not for each.
+        """
+        self._weigh(heaviest)
+        columns = self._sql.execute("""
+            SELECT weight, inclusion, p.pair IS NOT NULL AS released
+            FROM reach LEFT JOIN pairs p USING (query, url)""").fetchnumpy()
+        weight, inclusion = (np.asarray(columns[n], dtype=float) for n in ("weight", "inclusion"))
+        return weight, inclusion, np.asarray(columns["released"], dtype=np.bool_)
+
+    def _weigh(self, heaviest: Sequence[float]) -> None:
+        most = len(heaviest) - 1
+        self._sql.register(
+            "heaviest", {"n": np.arange(most + 1), "weight": np.array(heaviest, dtype=float)}
+        )
+        self._sql.execute(f"""
+            CREATE TABLE IF NOT EXISTS reach AS
+            SELECT query, url, sum(weight) AS weight,
+                   CASE WHEN count(*) = 1 THEN any_value({most} / greatest({most}, held)) ELSE 1
+                   END AS inclusion
+            FROM clicked JOIN (SELECT "user", count(*) AS held FROM clicked GROUP BY "user")
+                 USING ("user") JOIN heaviest ON n = least(held, {most})
+            GROUP BY query, url""")
+        self._sql.unregister("heaviest")
+
+    def most_held(self, lightest: float, heaviest: Sequence[float]) -> int:
+        """How many pairs of more than this weight, or released ones, the same user holds."""
+        self._weigh(heaviest)
+        return _number(
+            self._sql,
+            f"""SELECT coalesce(max(n), 0) FROM (
+                SELECT count(*) AS n FROM clicked JOIN reach USING (query, url)
+                LEFT JOIN pairs p USING (query, url)
+                WHERE weight > {lightest} OR p.pair IS NOT NULL GROUP BY "user")""",
+        )
+
+    @cached_property
+    def holders(self) -> int:
+        """How many users of the log hold a released pair."""
+        return _number(self._sql, "SELECT count(DISTINCT holder) FROM held")
+
+    def covered(self, most: int) -> tuple[float, float]:
+        """Clicks on released pairs, and all clicks, each user scaled to a total of at most this."""
+        inside, whole = self._sql.execute(f"""
+            SELECT sum(inside * least(1, {most} / total)), sum(least(total, {most})) FROM (
+                SELECT sum(clicks)::DOUBLE AS total,
+                       coalesce(sum(clicks) FILTER (p.pair IS NOT NULL), 0)::DOUBLE AS inside
+                FROM clicked LEFT JOIN pairs p USING (query, url) GROUP BY "user")""").fetchall()[0]
+        return float(inside or 0), float(whole or 0)
+
+    def shown_users(self) -> tuple[list[str], Floats, Floats]:
+        """The shown IDs, each with its clicks and its number of pairs."""
+        rows = self._sql.execute(
+            'SELECT "user", sum(clicks)::DOUBLE, count(*)::DOUBLE FROM shown GROUP BY "user"'
+        ).fetchall()
+        ids, clicks, pairs = zip(*rows, strict=True) if rows else ((), (), ())
+        return list(ids), np.array(clicks), np.array(pairs)
+
+    def real_ids(self, most: int) -> list[str]:
+        """Some of the log's user-IDs, the same each time."""
+        rows = self._sql.execute(
+            f'SELECT "user" FROM people ORDER BY hash("user") LIMIT {most}'
+        ).fetchall()
+        return [user for (user,) in rows]
+
+    def named(self, table: Path) -> list[tuple[str, str]]:
+        """Real and shown IDs by the curator's table, in the order of the real ones."""
+        require_modest(table, {"user": "user", "pseudonym": "pseudonym"})
+        return self._sql.execute(f"""
+            SELECT "user"::VARCHAR, pseudonym::VARCHAR FROM {parquet_sql(table)}
+            ORDER BY "user"::VARCHAR""").fetchall()
+
+    def exposure(self) -> list[tuple[str, Floats, int]]:
+        """Users and rows: the chance of each to be shown, given the counts, and how many are.
+
+        Each of x clicks of a pair is drawn from its c clicks, so a user with k of them is not
+        shown with a chance of (1 − k/c)^x.
+        """
+        none = "sum(CASE WHEN own >= total THEN -1e9 ELSE released * ln(1 - own / total) END)"
+        queries = (
+            ("users", f"SELECT 1 - exp({none}) FROM held GROUP BY holder", 'DISTINCT "user"'),
+            ("rows", f"SELECT 1 - exp({none}) FROM held GROUP BY holder, pair", "*"),
+        )
+        return [
+            (
+                what,
+                np.array([chance for (chance,) in self._sql.execute(query).fetchall()]),
+                _number(self._sql, f"SELECT count({counted}) FROM shown"),
+            )
+            for what, query, counted in queries
+        ]
+
+    def dealt_rows(self) -> tuple[Ints, Floats, Floats]:
+        """The pair and clicks of each shown row, and how many pairs each user has."""
+        columns = self._sql.execute(
+            "SELECT pair - 1 AS pair, clicks FROM shown JOIN pairs USING (query, url)"
+        ).fetchnumpy()
+        pair, clicks = (np.asarray(columns[name]) for name in ("pair", "clicks"))
+        return pair.astype(np.int64), clicks.astype(float), self.shown_users()[2]
+
+    def copies(self) -> list[tuple[int, int, int, int, int]]:
+        """For users with so many pairs: how many hold just what a user of the log holds.
+
+        Beside them, users that come about when one of a shown user's pairs is replaced by one of
+        another user who shares a pair with it: how many, and how many match the log.
+        """
+        self._sql.execute("""
+            CREATE TABLE bundles AS
+            SELECT DISTINCT list_sort(list(pair)) AS pairs FROM held GROUP BY holder;
+            CREATE TABLE made AS
+            SELECT "user", list_sort(list(pair)) AS pairs
+            FROM shown JOIN pairs USING (query, url) GROUP BY "user" HAVING count(*) >= 3;
+            CREATE TABLE links AS
+            SELECT *, row_number() OVER (PARTITION BY common ORDER BY hash("user", common)) AS turn
+            FROM (SELECT "user", pairs, unnest(pairs) AS common FROM made);
+            CREATE TABLE exchanged AS
+            SELECT list_sort(list_append(list_filter(pairs, lambda p: p <> gone), new)) AS pairs
+            FROM (SELECT a.pairs,
+                         list_filter(a.pairs, lambda p: p <> a.common)[1 + (hash(a."user", 1) %
+                             (len(a.pairs) - 1))::INTEGER] AS gone,
+                         list_filter(b.pairs, lambda p: NOT list_contains(a.pairs, p))[1] AS new
+                  FROM links a JOIN links b ON a.common = b.common AND a.turn = b.turn + 1)
+            WHERE new IS NOT NULL""")
+        counts = [
+            {
+                size: (n, matching)
+                for size, n, matching in self._sql.execute(f"""
+                    SELECT least(len(pairs), 8), count(*),
+                           count(*) FILTER (pairs IN (SELECT pairs FROM bundles))
+                    FROM {table} GROUP BY 1""").fetchall()
+            }
+            for table in ("made", "exchanged")
+        ]
+        return [(size, *counts[0][size], *counts[1].get(size, (0, 0))) for size in counts[0]]
 
     @cached_property
     def _factors(self) -> list[Factor]:

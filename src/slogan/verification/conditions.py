@@ -41,6 +41,8 @@ class Verdict:
     checks: tuple[Check, ...]
     budget: Mapping[str, str | None] | None = None
     """ε or e^ε, and δ, as the manifest writes them; None if there is no manifest."""
+    without_log: bool = False
+    """Whether only the public half was looked at."""
 
     @property
     def conclusion(self) -> str:
@@ -49,6 +51,11 @@ class Verdict:
             return "Not verified: do not publish this release."
         symbols = {"epsilon": "ε", "exp_epsilon": "e^ε", "delta": "δ"}
         written = ", ".join(f"{symbols[k]} = {v}" for k, v in self.budget.items() if v is not None)
+        if self.without_log:
+            return (
+                f"The files are whole, and the account fits the budget ({written}). Only whoever "
+                "has the log can verify that the release was made as it says."
+            )
         return (
             f"Verified: the files match the manifest, and the manifest's budget ({written}) is "
             "kept. Whether that budget is strict enough is your decision."

@@ -1,23 +1,31 @@
 """What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import duckdb
 from pydantic import ValidationError
 
 from slogan.engines import EngineSettings
-from slogan.errors import BadRowError, BudgetError, InputError, LogFormatError, LogNotFoundError
-from slogan.logs.rows import NO_CLICK
+from slogan.errors import (
+    BadRowError,
+    BudgetError,
+    InputError,
+    LogFormatError,
+    LogNotFoundError,
+    OptionError,
+)
 from slogan.logs.searchlog import SearchLog, Source
-from slogan.manifest.manifest import Manifest, described, released_file
+from slogan.manifest.manifest import MANIFEST_VERSION, Manifest, described, released_file
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 from slogan.verification.comparison import Comparison, Counted, count, remove_users
 from slogan.verification.conditions import Bounds, Check, bounds_of
+from slogan.verification.plain_reader import NO_CLICK
 
 Finding: TypeAlias = tuple[bool, str]
 """Whether all is well, and what was seen: numbers, never a text of the log."""
@@ -31,20 +39,32 @@ class NotPossibleError(Exception):
 class Evidence:
     """What the checks look at; in place of a log that could not be counted, the reason."""
 
-    folder: Path
+    public: Path
+    curator: Path | None
+    """None where only the public half is at hand."""
     manifest: Manifest
     asked: Bounds | None
     sql: duckdb.DuckDBPyConnection
     clicked: Counted | str
     shown: Counted | str
 
+    @property
+    def released(self) -> Counted:
+        """The released log."""
+        if isinstance(self.shown, str):
+            raise NotPossibleError(self.shown)
+        return self.shown
+
     def logs(self) -> tuple[Counted, Counted]:
         """The input log and the released one."""
         if isinstance(self.clicked, str):
             raise NotPossibleError(self.clicked)
-        if isinstance(self.shown, str):
-            raise NotPossibleError(self.shown)
-        return self.clicked, self.shown
+        return self.clicked, self.released
+
+    def curators(self, name: str) -> Path | None:
+        """A file of the curator's, if it is there."""
+        file = None if self.curator is None else self.curator / name
+        return file if file is not None and file.is_file() else None
 
     @cached_property
     def compared(self) -> Comparison:
@@ -58,8 +78,8 @@ class Evidence:
     def removed(self) -> tuple[int, int]:
         """How many users the curator's table lists as removed, and how many of them in vain."""
         self.logs()
-        table = self.folder / "curator/removed.parquet"
-        if not table.is_file():
+        table = self.curators("removed.parquet")
+        if table is None:
             raise NotPossibleError("curator/removed.parquet is missing")
         try:
             return remove_users(self.sql, table)
@@ -95,13 +115,29 @@ def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> 
 def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
     """The manifest, if there is a readable one."""
     try:
-        found = Manifest.model_validate_json(modest(file))
+        text = modest(file)
+        _refuse_newer(text)
+        found = Manifest.model_validate_json(text)
     except OSError:
         return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
         faults = f"{cause.error_count()} faults"
         return None, (False, f"public/manifest.json is no manifest of a known version: {faults}")
     return found, (True, f"version {found.manifest_version}")
+
+
+def _refuse_newer(text: bytes) -> None:
+    """A manifest that this version cannot know is neither right nor wrong."""
+    try:
+        parsed: Any = json.loads(text)
+        made_by = parsed["manifest_version"], str(parsed["slogan_version"])[:20]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return
+    if type(made_by[0]) is int and made_by[0] > MANIFEST_VERSION:
+        raise OptionError(
+            f"this release was made by a newer slogan ({made_by[1]!r})",
+            hint="update and verify again: pip install -U slogan",
+        )
 
 
 def count_input(
@@ -121,8 +157,9 @@ def count_input(
         raise
     except InputError:
         return "the input log cannot be read with the format and columns of the manifest"
-    added_up = settings.hand_over(log, private)
-    counted = count(sql, log, private, into="clicked", ignored=NO_CLICK, added_up=added_up)
+    # Whatever engine counted files, they are read here once more, by the plain reader.
+    added_up = None if log.files else settings.hand_over(log, private)
+    counted = count(sql, log, into="clicked", ignored=NO_CLICK, added_up=added_up)
     if counted.bad_rows and not log.skip_bad_rows:
         hint = "read it as sanitize did: with --encoding, or --on-bad-row skip"
         raise BadRowError(f"{counted.bad_rows} rows of the log cannot be read", hint=hint)
@@ -130,11 +167,11 @@ def count_input(
 
 
 def count_released(
-    sql: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, private: Path
+    sql: duckdb.DuckDBPyConnection, public: Path, manifest: Manifest
 ) -> Counted | str:
     """Count the released log, or say why it cannot be read."""
     try:
-        log = described(released_file(folder, manifest), manifest)
-        return count(sql, log, private, into="shown", ignored="")
+        log = described(released_file(public, manifest), manifest)
+        return count(sql, log, into="shown", ignored="")
     except (InputError, OSError):
         return "the released log cannot be read with the format and columns of the manifest"

@@ -4,12 +4,9 @@ What Theorems R and S need is computed anew, from the manifest and both logs.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
-
-from scipy.special import chdtri
 
 from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
@@ -25,12 +22,20 @@ from slogan.verification.accounting import (
     spent_on,
 )
 from slogan.verification.checks import users_from_log
-from slogan.verification.comparison import types_of
 from slogan.verification.conditions import rational
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
+from slogan.verification.mechanism import (
+    LARGEST,
+    MOST_CLICKS,
+    MOST_COVERED,
+    NORM,
+    counts_noisy,
+    outputs_noisy,
+    selectable,
+)
+from slogan.verification.users import dealt
 
-_NORM, _MOST_CLICKS = 6, 2**15
-_NORM_SQUARED = {"counts": _NORM**2, "sizes": 1, "coverage": 75**2, "association": 1}
+_NORM_SQUARED = {"counts": NORM**2, "sizes": 1, "coverage": MOST_COVERED**2, "association": 1}
 """Of the stages that are not selection."""
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
@@ -38,7 +43,11 @@ _CLOSE = Fraction(1, 1000)
 _ROW_SHARES = {"selection": Fraction(7, 10), "counts": Fraction(1, 4), "sizes": Fraction(1, 20)}
 _ROW_MECHANISMS = {"counts": "gaussian", "sizes": "gaussian", "sampling": "capped_sampling"}
 """Of the stages that every such release has; the others select pairs, with Gaussian noise."""
-_ROW_CONSTANTS = {"counts_norm": _NORM, "counts_most_clicks": _MOST_CLICKS, "sizes_largest": 30}
+_ROW_CONSTANTS = {
+    "counts_norm": NORM,
+    "counts_most_clicks": MOST_CLICKS,
+    "sizes_largest": LARGEST,
+}
 _ROUNDED = 1 + Fraction(1, 10**15)
 """A budget is read with other digits here than where the release was made; the account is exact."""
 
@@ -46,18 +55,9 @@ _USER_SHARES = {"selection": 50, "counts": 20, "association": 23, "sizes": 5, "c
 """In parts of 100, where association is looked at."""
 _USER_CONSTANTS = {
     **_ROW_CONSTANTS,
-    "coverage_most_clicks": 75,
+    "coverage_most_clicks": MOST_COVERED,
     "association_head": 600,
     "association_most_categories": 800,
-}
-_CHANCE = 1e-9
-_MANY_IDS = 2**31 - 1
-_FEW_IDS = {
-    "TINYINT": 2**7 - 1,
-    "UTINYINT": 2**8 - 1,
-    "SMALLINT": 2**15 - 1,
-    "USMALLINT": 2**16 - 1,
-    "FLOAT": 2**24,
 }
 _Stages: TypeAlias = Sequence[SpentStage]
 _Shares: TypeAlias = Mapping[str, Fraction]
@@ -177,13 +177,17 @@ def _share(evidence: Evidence) -> Fraction:
     return share
 
 
-PRIVATE_ROWS: Checks = {
-    "users_from_log": users_from_log,
+PRIVATE_ROWS_ACCOUNT: Checks = {
     "strength": _strength,
     "account": account,
     "constants": _row_constants,
     "cap": _cap,
     "scales": _row_scales,
+}
+PRIVATE_ROWS: Checks = {
+    "users_from_log": users_from_log,
+    "selectable": selectable,
+    "outputs": outputs_noisy,
     "rate": _rate,
 }
 
@@ -211,53 +215,15 @@ def _user_shares(evidence: Evidence) -> dict[str, Fraction]:
     return {name: Fraction(n, sum(parts.values())) for name, n in parts.items()}
 
 
-def _noise(evidence: Evidence) -> Finding:
-    """Released counts differ from the clipped ones as much as the noise they are said to have."""
-    if evidence.manifest.parameters.get("output_size") is not None:
-        return True, "counts were brought to a given size, so their noise cannot be seen"
-    stage = next((s for s in spent_on(evidence).stages if s.name == "counts"), None)
-    if stage is None:
-        raise NotPossibleError("the manifest lists no stage of counts")
-    rows = evidence.compared.clipped(_NORM, _MOST_CLICKS)
-    n, variance = len(rows), float(part(stage, "variance"))
-    if not n:
-        return False, "no released pair is in the input log"
-    found = math.fsum((released - clipped) ** 2 for released, clipped in rows) / variance
-    # counts that noise made negative are not released, so a little less is seen than was drawn
-    low = min(float(chdtri(n, 1 - _CHANCE)), n / 2)
-    high = max(float(chdtri(n, _CHANCE)), 1.5 * n)
-    detail = f"{n} counts have {found / n:.3f} times the variance of the noise claimed"
-    return low <= found <= high, f"{detail} (accepted: {low / n:.3f} to {high / n:.3f})"
-
-
-def _synthetic_users(evidence: Evidence) -> Finding:
-    users, real, plain = evidence.compared.shown_ids()
-    outputs = evidence.manifest.outputs
-    by_chance = users * evidence.compared.users / _possible_ids(evidence)
-    most = by_chance + 7 * math.sqrt(by_chance) + 7
-    detail = f"{users} synthetic users, {real} with an ID of the input log, where chance explains "
-    detail += f"up to {most:.0f}; {users - plain} IDs are neither digits nor UUIDs"
-    as_told = outputs is not None and users <= outputs.users
-    if not as_told:
-        detail += "; more users than the manifest says"
-    return real <= most and plain == users and as_told, detail
-
-
-def _possible_ids(evidence: Evidence) -> int:
-    """At least so many fresh IDs fit the type of the user column."""
-    _, shown = evidence.logs()
-    columns = shown.log.columns
-    user_type = types_of(evidence.sql, shown)[columns.names.index(columns.user)]
-    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", user_type):
-        return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _MANY_IDS)
-    return _FEW_IDS.get(user_type, _MANY_IDS)
-
-
-SYNTHETIC_USERS: Checks = {
+SYNTHETIC_USERS_ACCOUNT: Checks = {
     "strength": _strength,
     "account": account,
     "constants": _user_constants,
     "scales": _user_scales,
-    "noise": _noise,
-    "synthetic_users": _synthetic_users,
+}
+SYNTHETIC_USERS: Checks = {
+    "selectable": selectable,
+    "noise": counts_noisy,
+    "outputs": outputs_noisy,
+    "synthetic_users": dealt,
 }

@@ -1,4 +1,7 @@
-"""verify(): re-derive a release's guarantee from the two logs and the public manifest alone."""
+"""verify(): re-derive a release's guarantee from the two logs and the public manifest alone.
+
+`verify_public()` checks what can be checked without the log.
+"""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -7,12 +10,12 @@ from typing import Protocol, runtime_checkable
 from slogan import engines
 from slogan.budget import PrivacyBudget
 from slogan.engines import EngineSettings
-from slogan.errors import LogNotFoundError
+from slogan.errors import LogNotFoundError, OptionError
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import ReleaseKind
 from slogan.storage.atomic import check_not_waiting
-from slogan.verification.checks import EVERY_RELEASE, REAL_ROWS, WITHOUT_REMOVED
-from slogan.verification.comparison import private_database
+from slogan.verification.checks import PUBLIC_FILES, REAL_ROWS, WITH_LOG, WITHOUT_REMOVED
+from slogan.verification.comparison import Counted, private_database
 from slogan.verification.conditions import Check, Verdict, bounds_of
 from slogan.verification.evidence import (
     Checks,
@@ -22,15 +25,26 @@ from slogan.verification.evidence import (
     read_manifest,
     run,
 )
-from slogan.verification.private_checks import PRIVATE_ROWS, SYNTHETIC_USERS
+from slogan.verification.private_checks import (
+    PRIVATE_ROWS,
+    PRIVATE_ROWS_ACCOUNT,
+    SYNTHETIC_USERS,
+    SYNTHETIC_USERS_ACCOUNT,
+)
 
-__all__ = ["Check", "Verdict", "verify"]
+__all__ = ["Check", "Verdict", "verify", "verify_public"]
 
 _CHECKS: dict[ReleaseKind, Checks] = {
     ReleaseKind.EXACT_COUNTS: REAL_ROWS,
     ReleaseKind.LAPLACE_COUNTS: WITHOUT_REMOVED,
     ReleaseKind.PRIVATE_ROWS: PRIVATE_ROWS,
     ReleaseKind.SYNTHETIC_USERS: SYNTHETIC_USERS,
+}
+_ACCOUNTS: dict[ReleaseKind, Checks] = {
+    ReleaseKind.EXACT_COUNTS: {},
+    ReleaseKind.LAPLACE_COUNTS: {},
+    ReleaseKind.PRIVATE_ROWS: PRIVATE_ROWS_ACCOUNT,
+    ReleaseKind.SYNTHETIC_USERS: SYNTHETIC_USERS_ACCOUNT,
 }
 
 
@@ -58,31 +72,77 @@ def verify(
             folder of one.
         budget: What the release must obey, beside its manifest's own budget.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`. It reads
-            the input log if nobody else can; the comparison is DuckDB's.
+            a log that is not in files; files are read line by line, and compared with DuckDB.
     """
     place = release.in_folder() if isinstance(release, InFolder) else nullcontext(Path(release))
     with place as folder:
-        return _verdict(log, folder, budget, engine)
+        _require_release(folder, log)
+        settings = engines.resolve(engine, log)
+        return _verdict(folder / "public", folder / "curator", log, budget, settings)
+
+
+def verify_public(folder: str | Path, *, budget: PrivacyBudget | None = None) -> Verdict:
+    """Check the public half of a release without the log, as its recipient can.
+
+    It shows that the files are whole and belong together, and that the account fits the budget.
+    Only `verify()`, with the log, shows that the release was made as it says.
+
+    Args:
+        folder: The folder `public` of a release, or a copy of it.
+        budget: What the release must obey, beside its manifest's own budget.
+    """
+    public = Path(folder)
+    if not (public / "manifest.json").is_file():
+        above = (public / "public/manifest.json").is_file()
+        raise OptionError(
+            f"{public} is a whole release" if above else f"{public} holds no manifest.json",
+            hint=f"slogan verify LOG {public}; or, without the log: slogan verify {public}/public"
+            if above
+            else "give the folder `public` of a release",
+        )
+    return _verdict(public, None, None, budget, engines.resolve("duckdb"))
+
+
+def _require_release(folder: Path, log: SearchLog | Source) -> None:
+    """Refuse what is not the folder of a release, with the command that was meant."""
+    if (folder / "public").is_dir():
+        return
+    if (folder / "manifest.json").is_file():
+        hint = f"give the folder above it: slogan verify LOG {folder.parent}"
+        raise OptionError(f"{folder} is the public half of a release", hint=hint)
+    first = None if isinstance(log, SearchLog) else log
+    if isinstance(first, list | tuple):
+        first = next(iter(first), None)
+    if isinstance(first, str | Path) and (Path(first) / "public").is_dir():
+        hint = f"the log comes first: slogan verify {folder} {first}"
+        raise OptionError(f"{folder} is not a release, but {first} is", hint=hint)
+    check_not_waiting(folder)
+    raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
 
 
 def _verdict(
-    log: SearchLog | Source,
-    folder: Path,
+    public: Path,
+    curator: Path | None,
+    log: SearchLog | Source | None,
     budget: PrivacyBudget | None,
-    engine: str | EngineSettings,
+    settings: EngineSettings,
 ) -> Verdict:
-    if not folder.is_dir():
-        check_not_waiting(folder)
-        raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
     asked = None if budget is None else bounds_of(budget.parameters())
-    manifest, finding = read_manifest(folder / "public/manifest.json")
+    manifest, finding = read_manifest(public / "manifest.json")
     checks = [Check(name="manifest", ok=finding[0], detail=finding[1])]
     if manifest is not None:
-        settings = engines.resolve(engine, log)
         with private_database(settings.memory_limit) as (sql, private):
-            clicked = count_input(sql, log, manifest, private, settings)
-            shown = count_released(sql, folder, manifest, private)
-            evidence = Evidence(folder, manifest, asked, sql, clicked, shown)
-            wanted = {**EVERY_RELEASE, **_CHECKS[manifest.kind]}
+            clicked: Counted | str = "the log was not given"
+            if log is not None:
+                clicked = count_input(sql, log, manifest, private, settings)
+            shown = count_released(sql, public, manifest)
+            evidence = Evidence(public, curator, manifest, asked, sql, clicked, shown)
+            wanted = {**PUBLIC_FILES, **_ACCOUNTS[manifest.kind]}
+            if log is not None:
+                wanted |= {**WITH_LOG, **_CHECKS[manifest.kind]}
             checks += [run(name, check, evidence) for name, check in wanted.items()]
-    return Verdict(checks=tuple(checks), budget=manifest and manifest.budget.model_dump())
+    return Verdict(
+        checks=tuple(checks),
+        budget=manifest and manifest.budget.model_dump(),
+        without_log=log is None,
+    )

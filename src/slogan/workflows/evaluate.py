@@ -282,7 +282,7 @@ def _read_release(release: SearchLog | Source) -> _Released:
             "the manifest's coverage is not a share", hint="give a release that `verify` passes"
         )
     return _Released(
-        log=described(released_file(folder, manifest), manifest),
+        log=described(released_file(folder / "public", manifest), manifest),
         users=_whose(folder, manifest),
         manifest=manifest,
         counts=manifest.counts if manifest.method == "sanitize" else None,

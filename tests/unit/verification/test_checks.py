@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
 from slogan.budget import PrivacyBudget
@@ -15,8 +14,9 @@ from slogan.logs.searchlog import Columns, SearchLog
 from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
+from slogan.report.html import wording_digest
 from slogan.report.public import public_page
-from slogan.verification import checks
+from slogan.verification import checks, wording
 from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import NotPossibleError
@@ -31,13 +31,39 @@ def found(check, **seen):
 
 def test_only_what_was_not_drawn_from_a_seed_is_accepted():
     said = [
-        found(checks._not_a_test_run, manifest=SimpleNamespace(test_run=test_run))
+        found(
+            checks._not_a_test_run,
+            manifest=SimpleNamespace(test_run=test_run),
+            curators=lambda _: None,
+        )
         for test_run in (False, True)
     ]
     assert said == [
         (True, "by the manifest, the random draws did not come from a seed"),
         (False, "the random draws came from a seed: such a release protects nobody"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "said"),
+    [
+        ('{"seed": null, "test_run": false}', "by the manifest, the random draws did not"),
+        ('{"seed": 7, "test_run": false}', "by the curator's certificate"),
+        ('{"seed": null, "test_run": true}', "by the curator's certificate"),
+        ('{"seed": null}', "by the curator's certificate"),
+        ("[]", "the curator's certificate cannot be read"),
+        ("{", "the curator's certificate cannot be read"),
+    ],
+)
+def test_the_curators_certificate_has_no_seed_either(tmp_path, certificate, said):
+    (tmp_path / "certificate.json").write_text(certificate)
+    ok, detail = found(
+        checks._not_a_test_run,
+        manifest=SimpleNamespace(test_run=False),
+        curators=tmp_path.joinpath,
+    )
+    assert detail.startswith(said)
+    assert ok == said.startswith("by the manifest")
 
 
 def test_every_pair_must_be_known():
@@ -63,7 +89,7 @@ def test_the_budget_asked_for_must_be_met():
 def named(tmp_path, file="log.tsv", sha256=""):
     (tmp_path / "public").mkdir(exist_ok=True)
     log = SimpleNamespace(file=file, sha256=sha256)
-    return SimpleNamespace(folder=tmp_path, manifest=SimpleNamespace(log=log))
+    return SimpleNamespace(public=tmp_path / "public", manifest=SimpleNamespace(log=log))
 
 
 def sha256(data):
@@ -184,73 +210,59 @@ NAMES = ("user", "query", "url", "clicks", "note")
 COLUMNS = Columns(names=NAMES, user="user", query="query", url="url", count="clicks")
 TEXT = SearchLog(format="tsv", columns=COLUMNS)
 TABLE = SearchLog(format="parquet", columns=COLUMNS)
-ROW = "SELECT 'u' AS \"user\", 'q' AS query, 'l' AS url, 1 AS clicks, "
+TYPES = ("VARCHAR",) * 5
 
 
-@pytest.fixture(scope="module")
-def sql():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def schema(sql, shown=TEXT, clicked=TEXT, *, bad=0, note="", other_type=False, **told):
-    """What is said of a log of one row against its input, given what the manifest tells."""
-    cells = f"(SELECT NULL AS rest, ['u', 'q', 'l', '1', '{note}'] AS c)"
-    source = f"({ROW}'{note}' AS note)" if shown.format == "parquet" else cells
-    input_log = f"({ROW}{1 if other_type else 'NULL::VARCHAR'} AS note)"
-    log = SimpleNamespace(**{"columns": NAMES, "compression": "", **told})
-    evidence = SimpleNamespace(
-        sql=sql,
-        manifest=SimpleNamespace(log=log),
-        logs=lambda: (
-            Counted(log=clicked, source=input_log, bad_rows=0),
-            Counted(log=shown, source=source, bad_rows=bad),
-        ),
-    )
-    return checks._schema(evidence)
-
-
-@pytest.mark.parametrize("log", [TEXT, TABLE])
-def test_the_schema_of_the_input_is_accepted(sql, log):
-    said = "5 columns as in the input log, every row readable"
-    assert schema(sql, log, log) == (True, said)
+def columns(shown=TEXT, *, bad=0, **listed):
+    """What is said of a released log, given what the manifest lists."""
+    log = SimpleNamespace(**{"columns": NAMES, "compression": "", **listed})
+    released = Counted(log=shown, types=TYPES, bad_rows=bad)
+    return found(checks._columns, manifest=SimpleNamespace(log=log), released=released)
 
 
 @pytest.mark.parametrize(
     ("case", "fault"),
     [
-        (
-            {"shown": replace(TEXT, columns=replace(COLUMNS, user="query", query="user"))},
-            "columns other than those of the input log",
-        ),
+        ({}, None),
         ({"columns": NAMES[::-1]}, "columns other than those of the manifest"),
-        ({"shown": replace(TEXT, header=False)}, "a format other than that of the input log"),
-        (
-            {"clicked": replace(TEXT, compression=".gz")},
-            "a format other than that of the input log",
-        ),
-        ({"shown": TABLE}, "a format other than that of the input log"),
-        ({"clicked": TABLE, "other_type": True}, "a format other than that of the input log"),
         ({"compression": ".gz"}, "a compression other than that of the manifest"),
-        (
-            {"shown": TABLE, "clicked": TABLE, "other_type": True},
-            "column types other than those of the input log",
-        ),
         ({"bad": 1}, "1 rows that are not a positive number of clicks"),
-        ({"note": "x"}, "1 rows with values outside the modelled columns"),
-        (
-            {"shown": TABLE, "clicked": TABLE, "note": "x"},
-            "1 rows with values outside the modelled columns",
-        ),
-        (
-            {"bad": 7, "note": "x"},
-            "7 rows that are not a positive number of clicks; "
-            "1 rows with values outside the modelled columns",
-        ),
     ],
 )
-def test_another_schema_is_found(sql, case, fault):
-    assert schema(sql, **case) == (False, f"the released log has {fault}")
+def test_columns_and_rows_are_those_of_the_manifest(case, fault):
+    detail = fault or "5 columns, every row readable"
+    assert columns(**case) == (fault is None, f"the released log has {detail}")
+
+
+def schema(shown=TEXT, clicked=TEXT, types=TYPES):
+    return found(
+        checks._schema,
+        logs=lambda: (
+            Counted(log=clicked, types=TYPES, bad_rows=0),
+            Counted(log=shown, types=types, bad_rows=0),
+        ),
+    )
+
+
+@pytest.mark.parametrize("log", [TEXT, TABLE])
+def test_the_schema_of_the_input_is_accepted(log):
+    assert schema(log, log) == (True, "columns, types and format are those of the input log")
+    assert schema(TEXT, TEXT, types=("BIGINT",) * 5)[0]  # a text file declares none
+
+
+@pytest.mark.parametrize(
+    ("case", "fault"),
+    [
+        ({"shown": replace(TEXT, columns=replace(COLUMNS, user="query", query="user"))}, "columns"),
+        ({"shown": replace(TEXT, header=False)}, "a format"),
+        ({"clicked": replace(TEXT, compression=".gz")}, "a format"),
+        ({"shown": TABLE}, "a format"),
+        ({"shown": TABLE, "clicked": TABLE, "types": ("BIGINT", *TYPES[1:])}, "column types"),
+    ],
+)
+def test_another_schema_is_found(case, fault):
+    detail = f"the released log has {fault} other than those of the input log"
+    assert schema(**case) == (False, detail)
 
 
 # --- the words ---
@@ -265,6 +277,7 @@ def told(*, method="sanitize", counts="exact", delta="0.5", parameters=None, **c
         said = {name: getattr(said, name) for name in ("name", "guarantees", "not_guaranteed")}
     manifest = {
         "slogan_version": "1",
+        "wording": wording_digest(),
         "method": method,
         "counts": counts,
         "promise": said.pop("name"),
@@ -284,7 +297,7 @@ def words(folder, manifest, page=None):
     public = folder / "public"
     public.mkdir(exist_ok=True)
     (public / "report.html").write_bytes(page or public_page(manifest).encode())
-    return found(checks._words, folder=folder, manifest=manifest)
+    return found(wording.words, public=public, clicked="", manifest=manifest)
 
 
 @pytest.mark.parametrize("counts", ["exact", "laplace"])
@@ -312,12 +325,15 @@ def test_another_report_is_found(tmp_path):
 
     assert words(tmp_path, manifest, page[:-1]) == (
         False,
-        "manifest and report say not what the budget allows",
+        "manifest and report do not say what the budget allows",
     )
     unreadable = (False, "public/report.html is missing or cannot be read")
     assert words(tmp_path, manifest, page + b"\xff") == unreadable
     (tmp_path / "public/report.html").unlink()
-    assert found(checks._words, folder=tmp_path, manifest=manifest) == unreadable
+    assert (
+        found(wording.words, public=tmp_path / "public", clicked="", manifest=manifest)
+        == unreadable
+    )
 
 
 @pytest.mark.parametrize("case", [{"delta": "1"}, {"counts": "laplace", "parameters": {}}])

@@ -23,7 +23,11 @@ def users(sql, tmp_path, shown, *, names=None, pseudonyms="fresh"):
         values = f'SELECT * FROM (VALUES {names}) t("user", pseudonym)'
         sql.execute(f"COPY ({values}) TO '{table}' (FORMAT parquet)")
     manifest = SimpleNamespace(pseudonyms=pseudonyms)
-    found = SimpleNamespace(folder=tmp_path, manifest=manifest, compared=Comparison(sql))
+    found = SimpleNamespace(
+        curators=lambda _: table if table.exists() else None,
+        manifest=manifest,
+        compared=Comparison(sql),
+    )
     return checks.users_from_log(found)
 
 

@@ -1,7 +1,6 @@
 """The comparison of two logs, on tables of a few rows whose numbers anybody can count."""
 
 import gzip
-import json
 import math
 from fractions import Fraction
 from random import Random
@@ -15,7 +14,6 @@ from tests.counted_logs import fill
 import slogan
 from slogan.errors import LogFormatError, OptionError, SloganError
 from slogan.logs.rows import NO_CLICK
-from slogan.verification import comparison
 from slogan.verification.comparison import Comparison, count, private_database, remove_users
 
 HEADER = "user\tquery\turl\tclicks\n"
@@ -76,7 +74,7 @@ def test_the_databases_own_words_go_no_further():
 
 
 def counted(sql, source, tmp_path, *, into="shown", ignored="", **options):
-    return count(sql, slogan.read(source, **options), tmp_path, into=into, ignored=ignored)
+    return count(sql, slogan.read(source, **options), into=into, ignored=ignored)
 
 
 def rows_of(sql, table):
@@ -111,7 +109,7 @@ def test_what_cannot_be_read_at_all_is_said_in_words_of_our_own(sql, tmp_path):
     log = slogan.read(tmp_path / "log.parquet")
     (tmp_path / "log.parquet").write_text("secret")
     with pytest.raises(LogFormatError, match="cannot be read as parquet") as raised:
-        count(sql, log, tmp_path, into="shown", ignored="")
+        count(sql, log, into="shown", ignored="")
     assert "secret" not in str(raised.value)
 
 
@@ -155,11 +153,11 @@ def test_what_an_engine_added_up_is_added_up_once_more(sql, tmp_path):
     parquet(sql, added / "1.parquet", f"SELECT * FROM {rows} {names}")
     parquet(sql, schema / "1.parquet", "SELECT 'a' AS x, 1::SMALLINT AS y LIMIT 0")
 
-    found = count(sql, None, tmp_path, into="clicked", ignored=NO_CLICK, added_up=(added, schema))
+    found = count(sql, None, into="clicked", ignored=NO_CLICK, added_up=(added, schema))
 
     assert found.bad_rows == 3
     assert rows_of(sql, "clicked") == [("a", "q", "u", 6)]
-    assert comparison.types_of(sql, found) == ["VARCHAR", "SMALLINT"]
+    assert found.types == ("VARCHAR", "SMALLINT")
 
 
 class Writes:
@@ -188,48 +186,7 @@ def test_types_are_those_that_parquet_keeps(sql, tmp_path):
     query = "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url, 1::SMALLINT AS clicks, 1.5 AS x"
     file = parquet(sql, tmp_path / "log.parquet", query)
     found = counted(sql, file, tmp_path)
-    assert comparison.types_of(sql, found) == [*["VARCHAR"] * 3, "SMALLINT", "DECIMAL(2,1)"]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "lines", "beyond"),
-    [
-        (".tsv", ["user\tquery\turl\tday", "a\tq\tu\t", "b\tq\tu\t", "c\tq\tu\t"], 0),
-        (".tsv", ["user\tquery\turl\tday", "a\tq\tu\t1", "b\tq\tu\t", "c\tq\tu\tx"], 2),
-        (".tsv", ["user\tquery\turl", "a\tq\tu"], 0),
-        (".csv", ["user,query,url,day", "a,q,u,", 'b,q,u,"x"'], 1),
-        (".csv", ["day,user,query,url", "2,a,q,u"], 1),
-        (".jsonl", ['{"user": "a", "query": "q", "url": "u"}'] * 2, 0),
-        (".jsonl", ['{"user": "a", "query": "q", "url": "u", "day": null}'], 0),
-        (
-            ".jsonl",
-            [
-                '{"user": "a", "query": "q", "url": "u", "day": ""}',
-                '{"user": "a", "query": "q", "url": "u", "day": 3}',  # a value
-                '{"user": "a", "query": "q", "url": "u"}',  # a key too few
-                '{"user": "a", "query": "q", "url": "u", "day": "", "x": ""}',  # one too many
-                '{"query": "q", "user": "a", "url": "u", "day": ""}',  # another order
-            ],
-            4,
-        ),
-    ],
-)
-def test_rows_beyond_the_schema_are_counted(sql, tmp_path, suffix, lines, beyond):
-    log = tmp_path / f"log{suffix}"
-    log.write_text("\n".join([*lines, ""]))
-    declared = tuple(json.loads(lines[0])) if suffix == ".jsonl" else None
-    found = counted(sql, log, tmp_path, columns=declared)
-    assert comparison.rows_beyond_schema(sql, found) == beyond
-
-
-def test_looking_once_more_leaves_no_bad_row_to_the_next_log(sql, tmp_path):
-    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
-    bad.write_text("user,query,url,clicks,day\na,q,u,1,,2\n")
-    good.write_text("user,query,url,clicks,day\na,q,u,1,\n")
-    found = counted(sql, bad, tmp_path)
-
-    assert (found.bad_rows, comparison.rows_beyond_schema(sql, found)) == (1, 0)
-    assert counted(sql, good, tmp_path, into="clicked").bad_rows == 0
+    assert found.types == (*["VARCHAR"] * 3, "SMALLINT", "DECIMAL(2,1)")
 
 
 # --- users who were removed ---
@@ -275,7 +232,7 @@ def test_an_empty_release_has_nothing(sql):
     assert (found.pairs, found.unique_pairs, found.unknown_pairs) == (0, 0, 0)
     assert (found.users, found.rows, found.clicks) == (5, 0, 0)
     assert found.strangers() == found.unexplained_pseudonyms() == 0
-    assert found.shown_ids() == (0, 0, 0)
+    assert found.shown_users()[0] == []
     assert found.clipped(6, 10) == []
     assert found.judge(Fraction(2)).broken == 0
 
@@ -288,7 +245,7 @@ def test_a_pair_is_a_query_with_its_url(sql):
     assert found.strangers() == 3  # a holds q@v
     assert found.unexplained_pseudonyms() == 2
     assert found.judge(Fraction(9)).users == 2  # a and c
-    assert found.clipped(6, 9) == [(2, 1.0), (2, 1.0)]
+    assert found.clipped(6, 9) == [(2, 1.0, 1), (2, 1.0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -348,31 +305,41 @@ def test_names_behind_pseudonyms_are_one_to_one_and_hold_their_pairs(
     assert found.real_names(names) == (repeated, strangers)
 
 
-def test_shown_ids_are_told_by_their_form(sql):
-    form = "0123abcd-0000-4000-8000-000000000000"
-    shown = [("12", "p", 1), ("12", "q", 1), (form, "p", 1), (form.upper(), "p", 1), ("a", "p", 1)]
-    shown += [("deadbeef", "p", 1)]
-
-    assert compared(sql, CLICKED, shown).shown_ids() == (5, 1, 2)
-
-
-@pytest.mark.parametrize(
-    "name", ["0123abcg-0000-4000-8000-000000000000", "anne-of-green-gables-of-avonlea-1908"]
-)
-def test_a_name_as_long_as_a_uuid_is_none_if_a_letter_is_beyond_f(sql, name):
-    assert len(name) == 36
-    assert compared(sql, CLICKED, [(name, "p", 1)]).shown_ids() == (1, 0, 0)
-
-
 def test_users_are_clipped_before_their_clicks_are_added(sql):
     """a has 3 of p and 4 of q, a norm of 5; b's 9 count as 8; only released pairs count."""
     clicked = [("a", "p", 3), ("a", "q", 4), ("a", "unseen", 99), ("b", "p", 9), ("c", "p", 1)]
     found = compared(sql, clicked, [("x", "p", 7), ("y", "p", 1), ("x", "q", 5)])
 
     assert sorted(found.clipped(2, 8)) == [
-        (5, pytest.approx(4 * 2 / 5)),
-        (8, pytest.approx(3 * 2 / 5 + 2 + 1)),
+        (5, pytest.approx(4 * 2 / 5), 4),
+        (8, pytest.approx(3 * 2 / 5 + 2 + 1), 13),
     ]
+
+
+def test_pairs_weigh_what_their_users_can_give_them(sql):
+    """a has two pairs, b one: each gives its weight for that number, at most the last."""
+    clicked = [("a", "p", 3), ("a", "q", 4), ("b", "p", 1), ("c", "x", 1), ("c", "y", 1)]
+    clicked += [("c", "z", 1), ("c", "w", 1)]
+    found = compared(sql, clicked, [("s", "p", 7)])
+
+    weight, inclusion, released = found.weights([9.0, 1.0, 0.5])
+    assert sorted(zip(weight, inclusion, released, strict=True)) == [
+        *[(0.5, 0.5, False)] * 4,  # c speaks for two of its four pairs
+        (0.5, 1.0, False),
+        (1.5, 1.0, True),
+    ]
+    assert found.holders == 2
+    assert found.most_held(0.7, [9.0, 1.0, 0.5]) == 1
+    assert found.most_held(0.4, [9.0, 1.0, 0.5]) == 4
+    assert found.covered(4) == (pytest.approx(3 * 4 / 7 + 1), 4 + 1 + 4)
+
+
+def test_the_chance_to_be_shown_is_that_of_drawing_with_replacement(sql):
+    """Of p, 2 clicks are released: a has 1 of 3 clicks, b the others."""
+    found = compared(sql, [("a", "p", 1), ("b", "p", 2)], [("s", "p", 2)])
+    (users, chances, shown), (rows, by_row, drawn) = found.exposure()
+    assert (users, rows, shown, drawn) == ("users", "rows", 1, 1)
+    assert sorted(chances) == sorted(by_row) == pytest.approx([1 - (2 / 3) ** 2, 1 - (1 / 3) ** 2])
 
 
 def test_users_are_judged_by_what_they_hold_of_each_pair(sql):

@@ -11,10 +11,11 @@ from tests.counted_logs import fill
 
 import slogan
 from slogan.budget import PrivacyBudget
-from slogan.errors import BadRowError, LogNotFoundError
+from slogan.errors import BadRowError, LogNotFoundError, OptionError
 from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
+from slogan.report.html import wording_digest
 from slogan.report.public import public_page
 from slogan.storage.untrusted import modest
 from slogan.verification import evidence
@@ -48,6 +49,7 @@ def manifest(log, shown=f"{HEADER}a\tzebra\tz.x\t1\n", **changes):
     )
     told = {
         "slogan_version": "1",
+        "wording": wording_digest(),
         "method": "sanitize",
         "counts": "exact",
         "promise": promise.name,
@@ -66,7 +68,7 @@ def manifest(log, shown=f"{HEADER}a\tzebra\tz.x\t1\n", **changes):
 def write(folder, told, shown=f"{HEADER}a\tzebra\tz.x\t1\n"):
     (folder / "public").mkdir(parents=True)
     (folder / "public/log.tsv").write_text(shown)
-    (folder / "public/manifest.json").write_text(told.model_dump_json())
+    (folder / "public/manifest.json").write_text(told.model_dump_json(indent=2) + "\n")
     (folder / "public/report.html").write_text(public_page(told))
     return folder
 
@@ -84,9 +86,9 @@ def test_an_honest_release_passes_and_all_of_it_was_looked_at(log, release):
     assert failed(verdict) == set()
     assert [check.name for check in verdict.checks] == [
         "manifest",
-        *("not_a_test_run", "checksum", "schema", "words", "nothing_else_public"),
-        *("pairs_from_log", "budget", "no_unique_pair", "users_from_log"),
-        *("condition_2", "condition_3"),
+        *("not_a_test_run", "checksum", "columns", "words", "manifest_as_written"),
+        *("rows_as_written", "nothing_else_public", "budget", "schema", "pairs_from_log"),
+        *("user_ids", "no_unique_pair", "users_from_log", "condition_2", "condition_3", "drawn"),
     ]
     assert verdict.checks[0].detail == "version 1"
     engine = slogan.DuckDB(memory_limit="200MB")
@@ -132,7 +134,7 @@ def test_a_folder_that_is_no_release(log, tmp_path):
         verify(log, tmp_path / "nowhere")
     with pytest.raises(LogNotFoundError, match="no release"):
         verify(log, log)
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/public").mkdir(parents=True)
     (check,) = verify(log, tmp_path / "empty").checks
     assert (check.name, check.ok) == ("manifest", False)
     assert check.detail == "public/manifest.json is missing or cannot be opened"
@@ -159,9 +161,12 @@ def test_a_manifest_is_read_or_it_is_said_why_not(tmp_path, log):
     told = manifest(log)
     file.write_text(told.model_dump_json())
     assert read_manifest(file) == (told, (True, "version 1"))
-    file.write_text(json.dumps({**told.model_dump(), "manifest_version": 2, "surplus": 1}))
+    file.write_text(json.dumps({**told.model_dump(), "manifest_version": 0, "surplus": 1}))
     said = "public/manifest.json is no manifest of a known version: 2 faults"
     assert read_manifest(file) == (None, (False, said))
+    file.write_text(json.dumps({**told.model_dump(), "manifest_version": 2}))
+    with pytest.raises(OptionError, match="made by a newer slogan"):
+        read_manifest(file)
     file.unlink()
     file.symlink_to(log)
     assert read_manifest(file) == missing
@@ -195,9 +200,10 @@ def test_a_report_of_sixteen_megabytes_is_the_largest(tmp_path):
 
 
 def seen(sql, tmp_path, *, counts="exact", told=None, clicked=None, shown=None):
-    counted = Counted(log=slogan.SearchLog(format="tsv", columns=None), source="", bad_rows=0)
+    counted = Counted(log=slogan.SearchLog(format="tsv", columns=None), types=(), bad_rows=0)
     return Evidence(
-        folder=tmp_path,
+        public=tmp_path / "public",
+        curator=tmp_path / "curator",
         manifest=told or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts)),
         asked=None,
         sql=sql,
@@ -259,10 +265,10 @@ def test_the_input_is_read_as_the_manifest_says(sql, log, tmp_path):
     told = manifest(log)
     with pytest.raises(BadRowError, match="1 rows"):
         count_input(sql, log, told, tmp_path)
-    sql.execute("DROP TABLE clicked")
+    sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     skipping = manifest(log, parameters={"on_bad_row": "skip"})
     assert count_input(sql, log, skipping, tmp_path).bad_rows == 1
-    sql.execute("DROP TABLE clicked")
+    sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     latin = manifest(log, parameters={"encoding": "latin-1"})
     assert count_input(sql, log, latin, tmp_path).bad_rows == 0
     assert sql.execute("SELECT count(*) FROM clicked").fetchall() == [(3,)]
@@ -272,7 +278,7 @@ def test_a_log_that_was_described_is_read_as_it_says(sql, log, tmp_path):
     log.write_text(f"{LOG}a\tzebra\tz.x\tmany\n")
     with pytest.raises(BadRowError, match="1 rows"):
         count_input(sql, slogan.read(log), manifest(log), tmp_path)
-    sql.execute("DROP TABLE clicked")
+    sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     found = count_input(sql, slogan.read(log, on_bad_row="skip"), manifest(log), tmp_path)
     assert (found.bad_rows, found.log.skip_bad_rows) == (1, True)
 
@@ -284,9 +290,9 @@ def test_logs_that_cannot_be_read(sql, log, release, tmp_path):
     log.write_text("user\ttext\turl\tclicks\na\tzebra\tz.x\t1\n")
     cannot = "log cannot be read with the format and columns of the manifest"
     assert count_input(sql, log, told, tmp_path) == f"the input {cannot}"
-    assert evidence.count_released(sql, release, told, tmp_path).bad_rows == 0
+    assert evidence.count_released(sql, release / "public", told).bad_rows == 0
     (release / "public/log.tsv").unlink()
-    found = evidence.count_released(sql, release, told, tmp_path)
+    found = evidence.count_released(sql, release / "public", told)
     assert found == f"the released {cannot}"
 
 

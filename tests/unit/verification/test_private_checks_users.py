@@ -1,10 +1,8 @@
 """The verifier's checks of a synthetic release, each next to its bounds: no log, only numbers."""
 
-import math
 from fractions import Fraction
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
 from slogan.budget import PrivacyBudget
@@ -13,7 +11,6 @@ from slogan.dp.sums import MOST_COVERED, NORM
 from slogan.manifest.manifest import SpentStage
 from slogan.verification import private_checks as checks
 from slogan.verification.accounting import delta_at_most, log_at_most
-from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import NotPossibleError
 
@@ -197,130 +194,3 @@ def sampling(name):
 def test_other_stages_than_such_a_release_has_are_not_taken_on_trust(release):
     with pytest.raises(NotPossibleError, match="other stages"):
         checks._user_scales(release)
-
-
-# --- noise ---
-
-
-def noise(squares, *, variance=1, clipped=5.0, **told):
-    """What is said of counts that differ from clipped ones by the roots of these squares."""
-    asked = []
-
-    def rows(norm, most):
-        asked.append((norm, most))
-        return [(clipped + math.sqrt(square), clipped) for square in squares]
-
-    counts = stage("counts", Fraction(36) / variance, norm=36)
-    release = Release(without=["counts"], more=[counts], **told)
-    release.compared = SimpleNamespace(clipped=rows)
-    found = checks._noise(release)
-    assert asked in ([], [(NORM, 2**15)])
-    return found
-
-
-@pytest.mark.parametrize("variance", [1, Fraction(1, 4), 4])
-def test_few_counts_are_held_against_the_quantiles_of_chi_squared(variance):
-    """With two degrees of freedom these are logarithms, and one in 10^9 lies beyond either."""
-    highest, lowest = -2 * math.log(1e-9), -2 * math.log1p(-1e-9)
-    for found, inside in (
-        (highest * 0.999, True),
-        (highest * 1.001, False),
-        (lowest * 1.01, True),
-        (lowest * 0.99, False),
-    ):
-        assert noise([found * float(variance) / 2] * 2, variance=variance)[0] == inside
-
-
-def test_many_counts_may_lack_half_of_the_variance_or_have_half_more():
-    """Negative counts are not released, so the variance that is seen is not quite the noise's."""
-    assert noise([1] * 1000, variance=2) == (
-        True,
-        "1000 counts have 0.500 times the variance of the noise claimed (accepted: 0.500 to 1.500)",
-    )
-    assert not noise([1] * 1000, variance=Fraction(2001, 1000))[0]
-    assert noise([4, 4, 1] * 333, variance=2)[0]  # 1.5 times
-    assert not noise([4, 4, 1] * 333, variance=Fraction(1999, 1000))[0]
-    assert not noise([0] * 1000)[0]
-    assert not noise([4] * 1000, variance=2)[0]
-
-
-def test_noise_that_cannot_be_seen():
-    assert noise([], output_size=None) == (False, "no released pair is in the input log")
-    assert noise([0] * 1000, output_size=100) == (
-        True,
-        "counts were brought to a given size, so their noise cannot be seen",
-    )
-    with pytest.raises(NotPossibleError, match="no stage of counts"):
-        checks._noise(Release(without=["counts"]))
-
-
-# --- users ---
-
-
-def released_with(sql, user_type):
-    """Evidence of a released log whose user column, the second one, has this type."""
-    sql.execute(f'CREATE OR REPLACE TABLE rows (query VARCHAR, "user" {user_type})')
-    columns = SimpleNamespace(names=("query", "user"), user="user")
-    shown = Counted(log=SimpleNamespace(columns=columns), source="rows", bad_rows=0)
-    return SimpleNamespace(sql=sql, logs=lambda: (None, shown))
-
-
-@pytest.fixture(scope="module")
-def sql():
-    with duckdb.connect() as connection:
-        yield connection
-
-
-def fits(sql, number, user_type):
-    """Whether a type keeps a number as it is."""
-    try:
-        return sql.execute(f"SELECT ({number}::{user_type})::HUGEINT = {number}").fetchall()[0][0]
-    except duckdb.ConversionException:
-        return False
-
-
-@pytest.mark.parametrize(
-    "user_type",
-    ["TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "FLOAT", "DECIMAL(5,0)", "DECIMAL(7,3)"],
-)
-def test_a_small_type_has_as_many_ids_as_positive_integers(sql, user_type):
-    found = checks._possible_ids(released_with(sql, user_type))
-
-    assert fits(sql, found - 1, user_type)
-    assert fits(sql, found, user_type)
-    assert not fits(sql, found + 1, user_type)
-
-
-@pytest.mark.parametrize("user_type", ["INTEGER", "BIGINT", "VARCHAR", "DECIMAL(18,0)", "DOUBLE"])
-def test_other_types_have_as_many_ids_as_an_integer(sql, user_type):
-    found = checks._possible_ids(released_with(sql, user_type))
-
-    assert fits(sql, found, "INTEGER")
-    assert not fits(sql, found + 1, "INTEGER")
-
-
-def users(sql, real, *, shown=127, plain=127, said=127, of_log=4):
-    evidence = released_with(sql, "TINYINT")
-    evidence.compared = SimpleNamespace(shown_ids=lambda: (shown, real, plain), users=of_log)
-    outputs = None if said is None else SimpleNamespace(users=said)
-    evidence.manifest = SimpleNamespace(outputs=outputs)
-    return checks._synthetic_users(evidence)
-
-
-def test_as_many_real_ids_as_chance_explains(sql):
-    """127 users among 127 IDs, 4 of them real ones: 4 by chance, and 7·√4 + 7 more at the most."""
-    said = "127 synthetic users, 25 with an ID of the input log, where chance explains up to 25; "
-    assert users(sql, 25) == (True, f"{said}0 IDs are neither digits nor UUIDs")
-    assert users(sql, 0)[0]
-    assert not users(sql, 26)[0]
-
-
-def test_ids_of_other_forms_and_more_users_than_told_are_found(sql):
-    ok, detail = users(sql, 0, plain=126)
-    assert not ok
-    assert detail.endswith("up to 25; 1 IDs are neither digits nor UUIDs")
-    assert users(sql, 0, said=128)[0]
-    for said in (126, None):
-        ok, detail = users(sql, 0, said=said)
-        assert not ok
-        assert detail.endswith("; more users than the manifest says")

@@ -1,0 +1,250 @@
+"""Whether the mechanism explains a release: each pair can have been selected, each number is noisy.
+
+Everything is computed anew from the log and the account of the manifest, in floating point: what is
+judged here are probabilities, each with a false alarm in less than one of 10^7 honest releases.
+The calculation is in docs/explanation/verification.md.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from scipy.special import chdtr, chdtrc, kolmogorov, ndtr, ndtri
+
+from slogan.arrays import Floats
+from slogan.manifest.manifest import Outputs, SpentStage
+from slogan.verification.accounting import part, spent_on
+from slogan.verification.evidence import Evidence, Finding, NotPossibleError
+
+FALSE_ALARM = 1e-8
+"""The chance that one comparison fails although the release is honest."""
+_RARE_EVENT = 1e-2
+"""A pair that the mechanism selects with a chance below its δ is refused, unless the log has so
+many such pairs that some are to be expected. An honest release has one with a chance of at most
+users × δ/2: then δ has happened, and the release does show what one user searched."""
+_MOST = 100
+_DEVIATIONS = 7
+_LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+_EARLY, _HEAVIEST = 0.02, 1 / 3
+_LEVELS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+NORM, MOST_CLICKS, MOST_COVERED, LARGEST = 6, 2**15, 75, 30
+_NEVER = 1e-12
+_KEPT_AS_MEASURED = ("output_size", "frequent_pairs")
+"""Objectives of which each released count is the measured one."""
+_UNSEEN = 1e-7
+"""Noise so small, in standard deviations, is drawn with a chance of less than 10^-7."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Thresholds:
+    """When a pair is selected: its sum of weights and noise exceeds a level, in one of the rounds.
+
+    A round has seen so many units of weight, and noise of variance `variance` for each unit.
+    """
+
+    units: Floats
+    levels: Floats
+    variance: float
+    heaviest: Floats
+    """The most weight, per unit, that a user with n pairs gives to one of them, by n."""
+
+    def chance(self, weight: Floats) -> Floats:
+        """The largest chance that a pair of this weight is selected."""
+        lacking = self.levels - self.units * weight[:, None]
+        return np.minimum(1.0, ndtr(-lacking / np.sqrt(self.variance * self.units)).sum(axis=1))
+
+
+def _tail(chance: Floats) -> Floats:
+    """What a standard normal exceeds with this chance."""
+    return -np.asarray(ndtri(chance), dtype=np.float64)
+
+
+def _pooled(variance: float, delta: float) -> _Thresholds:
+    """The schedule of `pooled`, by the derivation in docs/proofs/selection.md."""
+    units = np.array(list(accumulate(_LENGTHS)), dtype=float)
+    early = delta * _EARLY / (len(_LENGTHS) - 1)
+    deltas = np.array([early] * (len(_LENGTHS) - 1) + [delta * (1 - _EARLY)])
+    n = np.arange(1, _MOST + 1)
+    last = _tail(deltas[-1] / n)
+    room = _HEAVIEST + math.sqrt(variance / units[-1]) * (last[-1] - last)
+    heaviest = np.minimum.accumulate(np.minimum(1.0, np.maximum(room, 1 / np.sqrt(n))))
+    tails = _tail(deltas[:, None] / n)
+    levels = units[:, None] * heaviest + np.sqrt(variance * units)[:, None] * tails
+    return _Thresholds(
+        units=units,
+        levels=levels.max(axis=1),
+        variance=variance,
+        heaviest=np.concatenate(([1.0], heaviest)),
+    )
+
+
+def _weighted_gaussian(variance: float, delta: float) -> _Thresholds:
+    n = np.arange(1, _MOST + 1)
+    levels = 1 / np.sqrt(n) + math.sqrt(variance) * _tail(delta / n)
+    even = np.concatenate(([1.0], 1 / np.sqrt(n)))
+    return _Thresholds(
+        units=np.ones(1), levels=levels.max(keepdims=True), variance=variance, heaviest=even
+    )
+
+
+_SELECTORS = {"pooled": _pooled, "weighted_gaussian": _weighted_gaussian}
+
+
+def _stage(evidence: Evidence, name: str) -> SpentStage:
+    found = [stage for stage in spent_on(evidence).stages if stage.name == name]
+    if len(found) != 1:
+        raise NotPossibleError(f"the manifest does not list one stage of {name}")
+    return found[0]
+
+
+def _thresholds(evidence: Evidence) -> _Thresholds | None:
+    """Those of the release's selector; None if it is not one of ours."""
+    make = _SELECTORS.get(str(evidence.manifest.parameters.get("selector")))
+    if make is None:
+        return None
+    stage = _stage(evidence, "selection")
+    return make(float(part(stage, "variance")), float(part(stage, "slack")))
+
+
+def selectable(evidence: Evidence) -> Finding:
+    """Whether each released pair has enough users in the log to have been selected."""
+    thresholds = _thresholds(evidence)
+    if thresholds is None:
+        return True, "the thresholds of this selector are not known here"
+    delta = float(part(_stage(evidence, "selection"), "slack"))
+    weight, inclusion, released = evidence.compared.weights(thresholds.heaviest.tolist())
+    # A pair of a single user with more than 100 pairs is one of the 100 with this chance.
+    chance = thresholds.chance(weight) * inclusion
+    faults = 0
+    for level in (delta, *_LEVELS):
+        unlikely = chance <= level
+        seen, expected = int((unlikely & released).sum()), float(chance[unlikely].sum())
+        allowed = _RARE_EVENT if level == delta else FALSE_ALARM
+        if seen and at_least(seen, expected) < allowed:
+            faults = max(faults, seen)
+    if faults:
+        return False, f"{faults} released pairs have too few users to have been selected"
+    return True, f"all {int(released.sum())} released pairs can have been selected by their users"
+
+
+def at_least(seen: int, expected: float) -> float:
+    """A bound on the chance of seeing so many independent events, or more (Chernoff)."""
+    if seen <= expected or expected <= 0:
+        return float(seen <= expected)
+    # For a single event the expected number itself is the sharper bound.
+    if seen == 1:
+        return expected
+    return math.exp(seen - expected + seen * math.log(expected / seen))
+
+
+def counts_noisy(evidence: Evidence) -> Finding:
+    """Whether released counts differ from the log's as their noise does, by its exact law."""
+    parameters = evidence.manifest.parameters
+    if parameters.get("output_size") is not None or parameters.get("objective") not in (
+        *_KEPT_AS_MEASURED,
+        None,
+    ):
+        return True, "the objective changes counts, so their noise cannot be seen"
+    deviation = math.sqrt(part(_stage(evidence, "counts"), "variance"))
+    rows = evidence.compared.clipped(NORM, MOST_CLICKS)
+    if not rows:
+        return False, "no released pair is in the input log"
+    released, exact, whole = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    # A count of which noise left less than a half is not released: what is seen is the rest.
+    below = ndtr((0.5 - exact) / deviation)
+    place = (ndtr((released - exact) / deviation) - below) / np.maximum(1 - below, 1e-300)
+    score = ndtri(np.clip(place, 1e-15, 1 - 1e-15))
+    order = np.argsort(-exact)
+    quarter = max(1, len(order) // 4)
+    groups = {"": order, " of the largest": order[:quarter], " of the smallest": order[-quarter:]}
+    faults = [
+        f"{_spread(score[group]):.3f} times the variance claimed{name}"
+        for name, group in groups.items()
+        if not _has_law(score[group], deviation)
+    ]
+    equal = int(((np.abs(released - exact) < 0.5) | (released == whole)).sum())
+    # Of a single whole number, and there are two, the chance is at most the largest density.
+    density = 1 / (deviation * math.sqrt(2 * math.pi) * np.maximum(1 - below, 1e-300))
+    by_chance = float(np.minimum(1.0, 2 * density).sum())
+    if at_least(equal, by_chance) < FALSE_ALARM:
+        faults.append(f"{equal} counts are those of the log, without noise")
+    if faults:
+        return False, f"the noise of {len(rows)} counts has {'; '.join(faults)}"
+    return True, f"{len(rows)} counts have {_spread(score):.3f} times the variance of their noise"
+
+
+def _spread(score: Floats) -> float:
+    return float((score**2).mean())
+
+
+def _has_law(score: Floats, deviation: float) -> bool:
+    """Whether scores are those of a standard normal: their squares, their sum, their law."""
+    n, square = len(score), float((score**2).sum())
+    # Whole clicks shift a score by half a click at most.
+    coarse = 0.5 / deviation
+    likely = min(chdtr(n, square * (1 + coarse) ** 2), chdtrc(n, square * (1 - coarse) ** 2))
+    shifted = abs(float(score.sum())) / math.sqrt(n) - coarse * math.sqrt(n)
+    gap = np.abs(np.sort(ndtr(score)) - (np.arange(n) + 0.5) / n).max() - 0.5 / n - coarse
+    chances = float(likely), float(ndtr(-shifted)), law_chance(n, gap)
+    return min(chances) > FALSE_ALARM
+
+
+def law_chance(n: int, gap: float) -> float:
+    """The chance that n numbers stray this far from their law (Kolmogorov)."""
+    return float(np.asarray(kolmogorov(math.sqrt(n) * max(gap, 0.0))))
+
+
+def outputs_noisy(evidence: Evidence) -> Finding:
+    """Whether the noisy figures of the manifest are near the log's, and not equal to them."""
+    outputs, found = evidence.manifest.outputs, evidence.compared
+    if outputs is None:
+        raise NotPossibleError("the manifest has no outputs")
+    bins = np.array(outputs.users_by_pairs)
+    deviation = math.sqrt(part(_stage(evidence, "sizes"), "variance"))
+    faults = {
+        "all users": _unlike(bins.sum(), found.users, deviation * math.sqrt(len(bins))),
+        "users with a released pair": _beyond(
+            bins[1:].sum(), found.holders, found.users, deviation * math.sqrt(len(bins) - 1)
+        ),
+        "users by pairs": int((bins == np.rint(bins)).sum()) > 1,
+    }
+    # Nobody holds more selected pairs than pairs that can be selected: further bins are noise.
+    empty = bins[_most_held(evidence) + 1 :] / deviation
+    if len(empty):
+        faults["bins without users"] = not _has_law(empty, math.inf)
+    if isinstance(outputs, Outputs):
+        spread = math.sqrt(part(_stage(evidence, "coverage"), "variance"))
+        released, whole = found.covered(MOST_COVERED)
+        inside, outside = outputs.clicks_released, outputs.clicks_other
+        faults |= {
+            "all clicks": _unlike(inside + outside, whole, spread * math.sqrt(2)),
+            "clicks on released pairs": _beyond(inside, released, whole, spread),
+            "clicks without noise": min(abs(inside - released), abs(outside + released - whole))
+            < _UNSEEN * spread,
+        }
+    wrong = [name for name, present in faults.items() if present]
+    if wrong:
+        return False, f"not the noisy figures of this log: {', '.join(wrong)}"
+    return True, "the published figures are near the log's, and differ from them as noise does"
+
+
+def _most_held(evidence: Evidence) -> int:
+    """The most pairs that one user holds among those that may have been selected."""
+    thresholds = _thresholds(evidence)
+    if thresholds is None:
+        return LARGEST
+    weights = np.linspace(0.0, float(thresholds.levels.max()), 1001)
+    too_light = thresholds.chance(weights) < _NEVER
+    return evidence.compared.most_held(
+        float(weights[too_light].max(initial=0.0)), thresholds.heaviest.tolist()
+    )
+
+
+def _unlike(measured: float, exact: float, deviation: float) -> bool:
+    return not _UNSEEN < abs(measured - exact) / deviation < _DEVIATIONS
+
+
+def _beyond(measured: float, least: float, most: float, deviation: float) -> bool:
+    margin = _DEVIATIONS * deviation
+    return not least - margin < measured < most + margin

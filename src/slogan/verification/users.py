@@ -1,0 +1,289 @@
+"""The users of a release: IDs that stand for nobody, rows that were drawn or dealt at random.
+
+Like those of `mechanism`, the checks compare with the law of an honest release. Proofs of the
+chances are in docs/explanation/verification.md.
+"""
+
+import hashlib
+import math
+import re
+import uuid
+import zlib
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+import duckdb
+import numpy as np
+from scipy.special import chdtrc
+
+from slogan.arrays import Floats, Ints
+from slogan.errors import LogFormatError
+from slogan.verification.evidence import Evidence, Finding
+from slogan.verification.mechanism import FALSE_ALARM, at_least, law_chance
+
+_EXACT = 2**53 - 1
+_TEXT = 2**31 - 1
+_BITS = {"INTEGER": 31, "BIGINT": 63, "HUGEINT": 127, "UINTEGER": 32, "UBIGINT": 64}
+_DIGESTS = ("md5", "sha1", "sha256", "sha512", "blake2b", "sha3_256")
+_TRIED = 20_000
+"""So many real IDs are tried with every function that may have made new ones of them."""
+_CORRELATED = 6.5
+"""Standard deviations of a rank correlation; exceeded by chance in one of 10^10."""
+_CLASSES = 50
+"""More than the classes of users that a synthetic log has: they bring equal pairs together."""
+_FEW = 0.02
+_OVERDISPERSED = 12
+_DEVIATIONS = 7
+
+
+def largest_id(user_type: str) -> int:
+    """The largest fresh ID for a column of this type."""
+    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", user_type):
+        return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _EXACT)
+    if user_type == "DOUBLE":
+        return _EXACT
+    return min(2 ** _BITS[user_type] - 1, _EXACT) if user_type in _BITS else _TEXT
+
+
+def user_ids(evidence: Evidence) -> Finding:
+    """Whether user-IDs look drawn at random, and are no function of the log's."""
+    if evidence.manifest.pseudonyms == "keep":
+        return True, "the log's own, as the manifest says"
+    _, shown = evidence.logs()
+    columns = shown.log.columns
+    user_type = shown.types[columns.names.index(columns.user)]
+    ids, clicks, pairs = evidence.compared.shown_users()
+    real = evidence.compared.real_ids(_TRIED)
+    if user_type == "UUID":
+        numbers = [_uuid(text) for text in ids]
+        most = 2**128
+    else:
+        numbers, most = [_integer(text) for text in ids], largest_id(user_type)
+    known = [n for n in numbers if n is not None and 0 < n <= most]
+    faults = {
+        f"{len(ids) - len(known)} are not fresh IDs of this column": len(known) < len(ids),
+    }
+    if len(known) == len(ids) > 0:
+        drawn = np.array([float(n) for n in known])
+        faults |= {
+            "they are not spread evenly": not _even(drawn, most, [n % 64 for n in known]),
+            "they are evenly spaced": user_type != "UUID" and _spaced(known, most),
+            "they follow the clicks of their users": _correlated(drawn, clicks)
+            or _correlated(drawn, pairs),
+            "they are made from the log's user-IDs": _made_from(real, set(known), most),
+        }
+        faults["they follow the log's user-IDs"] = any(
+            _correlated(*orders) for orders in _orders(evidence)
+        )
+    found = [fault for fault, present in faults.items() if present]
+    return not found, f"of {len(ids)} user-IDs: {'; '.join(found)}" if found else (
+        f"{len(ids)} user-IDs, spread evenly over all that fit their column"
+    )
+
+
+def _integer(text: str) -> int | None:
+    """The integer that is written in the one way there is for its column."""
+    if not re.fullmatch(r"[1-9][0-9]*(\.0+)?", text) and not re.fullmatch(
+        r"[0-9.]+e\+?[0-9]+", text
+    ):
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return int(number) if number == number.to_integral_value() else None
+
+
+def _uuid(text: str) -> int | None:
+    try:
+        made = uuid.UUID(text)
+    except ValueError:
+        return None
+    return made.int if made.version == 4 and str(made) == text else None
+
+
+def _even(drawn: Floats, most: int, low: list[int]) -> bool:
+    """Whether numbers are those of a uniform draw, as far as their size and last bits tell."""
+    n = len(drawn)
+    gap = np.abs(np.sort(drawn / most) - (np.arange(n) + 0.5) / n).max()
+    if law_chance(n, float(gap) - 0.5 / n) < FALSE_ALARM:
+        return False
+    if n < 640 or most >= 2**127:
+        return True
+    expected = n / 64
+    square = float(((np.bincount(low, minlength=64) - expected) ** 2 / expected).sum())
+    return float(chdtrc(63, square)) > FALSE_ALARM
+
+
+def _spaced(known: list[int], most: int) -> bool:
+    """Whether too many gaps between IDs are equal, as in an arithmetic progression.
+
+    Two gaps of a random set are equal with a chance of about n/2·most.
+    """
+    gaps = np.diff(np.sort(np.array(known)))
+    n = len(known)
+    equal = len(gaps) - len(np.unique(gaps))
+    return at_least(equal, 1 + n**3 / (2 * most)) < FALSE_ALARM
+
+
+def _correlated(one: Floats, other: Floats) -> bool:
+    """Whether two orders agree more than chance allows (Spearman, ties at their mean rank)."""
+    if len(one) < 10:
+        return False
+    ranks = [_ranks(values) for values in (one, other)]
+    spread = math.prod(float(rank.std()) for rank in ranks)
+    if spread == 0:
+        return False
+    rho = float(((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())).mean()) / spread
+    return abs(rho) * math.sqrt(len(one) - 1) > _CORRELATED
+
+
+def _ranks(values: Floats) -> Floats:
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(times) - (times + 1) / 2)[place]
+
+
+def _orders(evidence: Evidence) -> Iterator[tuple[Floats, Floats]]:
+    """New IDs beside order, value and last bits of the real ones, where both are known."""
+    table = evidence.curators("pseudonyms.parquet")
+    if table is None:
+        return
+    try:
+        pairs = evidence.compared.named(table)
+    except (duckdb.Error, LogFormatError):
+        return  # `users_from_log` says so
+    new = [_integer(shown) for _, shown in pairs]
+    if not pairs or None in new:
+        return
+    drawn = np.array([float(n or 0) for n in new])
+    yield drawn, np.arange(len(pairs), dtype=float)
+    values = [_integer(real) for real, _ in pairs]
+    if None not in values:
+        yield drawn, np.array([float(n or 0) for n in values])
+        for bits in (1, 2, 3):
+            low = (1 << bits) - 1
+            yield (
+                np.array([float((n or 0) & low) for n in new]),
+                np.array([float((n or 0) & low) for n in values]),
+            )
+
+
+def _made_from(real: list[str], shown: set[int], most: int) -> bool:
+    """Whether a common function of real IDs gives shown ones, more often than chance does."""
+    hits: dict[int, int] = {}
+    for text in real:
+        for number, made in enumerate(_functions(text, most)):
+            if made in shown:
+                hits[number] = hits.get(number, 0) + 1
+    by_chance = len(real) * len(shown) / min(most, 10**9)
+    return any(at_least(n, by_chance + 1e-4) < FALSE_ALARM for n in hits.values())
+
+
+def _functions(text: str, most: int) -> Iterator[int]:
+    """What may be made of an ID: itself, shifted, reversed, or hashed and made to fit."""
+    value = _integer(text) or 0
+    yield from (value, value + 1, 2 * value, most - value, most + 1 - value)
+    yield int(str(value)[::-1])
+    data = text.encode()
+    whole = [hashlib.new(name, data, usedforsecurity=False).digest() for name in _DIGESTS]
+    whole += [check(data).to_bytes(4) for check in (zlib.crc32, zlib.adler32)]
+    for digest in whole:
+        for length in (len(digest), 4, 8, 16):
+            for order in ("big", "little"):
+                number = int.from_bytes(digest[:length], order)
+                yield from (number % most, number % most + 1, number & (2**31 - 1), number % 10**9)
+        if len(digest) >= 16:
+            yield uuid.UUID(bytes=digest[:16], version=4).int
+
+
+# --- rows ---
+
+
+def drawn(evidence: Evidence) -> Finding:
+    """Whether as many users, and rows, are shown as drawing them at random explains."""
+    faults: list[str] = []
+    for what, chances, seen in evidence.compared.exposure():
+        mean, spread = float(chances.sum()), math.sqrt(float((chances * (1 - chances)).sum()))
+        if abs(seen - mean) > _DEVIATIONS * spread + _DEVIATIONS:
+            faults.append(f"{seen} {what} are shown, where chance explains {mean:.0f}")
+    return not faults, "; ".join(faults) or "as many users and rows are shown as chance explains"
+
+
+def dealt(evidence: Evidence) -> Finding:
+    """Whether the clicks of each pair were dealt to made-up users as `synthesize` deals them.
+
+    A pair with c clicks is dealt to V = c/each users, `each` being one number for all pairs, and
+    its further clicks fall on them at random.
+    """
+    pair, clicks, sizes = evidence.compared.dealt_rows()
+    if not len(pair):
+        return False, "no row is shown"
+    outputs = evidence.manifest.outputs
+    if outputs is None or len(sizes) > outputs.users:
+        return False, f"{len(sizes)} users are shown, more than the manifest says"
+    rows = np.bincount(pair)
+    total = np.bincount(pair, clicks).astype(np.int64)
+    visits = _visits(total, _holdings(total, rows))
+    if (visits < rows).any():
+        return False, "some pairs are dealt to more users than their clicks allow"
+    # A user who is dealt a pair twice shows one row of it.
+    twice = _CLASSES * float((sizes * (sizes - 1)).sum()) / 2 * (visits / visits.sum()) ** 2
+    clear = twice < _FEW
+    fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
+    if at_least(fewer, explained + 1e-3) < FALSE_ALARM:
+        return False, f"{fewer} of {len(rows)} pairs are not dealt to users by their clicks"
+    excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
+    if excess > _OVERDISPERSED:
+        return False, "the clicks of each pair do not fall on its users at random"
+    return _copied(evidence) or (True, f"{len(pair)} rows are dealt as made-up users are")
+
+
+def _visits(total: Ints, holdings: int) -> Ints:
+    each = max(1.0, float(total.sum()) / holdings)
+    return np.clip(np.rint(total / each).astype(np.int64), np.minimum(total, 1), total)
+
+
+def _holdings(total: Ints, rows: Ints) -> int:
+    """The fewest holdings of all users together that explain the rows of each pair."""
+    low, high = 1, int(total.sum())
+    while low < high:
+        middle = (low + high) // 2
+        if (_visits(total, middle) >= rows).all():
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.ndarray) -> float:
+    """By how many standard deviations clicks vary more, or less, than dealt at random.
+
+    With n further clicks on V rows, Σ(x − n/V)²/(n/V) has mean V − 1 and variance
+    2(V − 1)(n − 1)/n.
+    """
+    further = total - visits
+    some = whole & (further > 1) & (visits > 1)
+    if not some.any():
+        return 0.0
+    mean = further / np.maximum(visits, 1)
+    squares = np.bincount(pair, (clicks - 1 - mean[pair]) ** 2)
+    statistic = float((squares[some] / mean[some]).sum())
+    expected = float((visits[some] - 1).sum())
+    variance = float((2 * (visits[some] - 1) * (further[some] - 1) / further[some]).sum())
+    return abs(statistic - expected) / math.sqrt(variance + 1)
+
+
+def _copied(evidence: Evidence) -> Finding | None:
+    """Whether made-up users hold just what users of the log hold, more often than chance does.
+
+    Chance is what the release itself shows: users that two of its own, with a pair in common,
+    would make if they exchanged the rest. Copies of real users match the log, exchanges do not.
+    """
+    for size, users, matching, exchanged, matched in evidence.compared.copies():
+        rate = (matched + 1) / max(exchanged, 1)
+        if matching and at_least(matching, 4 * rate * users + 1) < FALSE_ALARM:
+            return False, (
+                f"{matching} of {users} users with {size} pairs hold exactly the released pairs "
+                "of a user of the log"
+            )
+    return None
