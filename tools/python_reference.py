@@ -43,7 +43,7 @@ GROUPS = {
     "What utility means": ("OutputSize", "Diversity", "QueryDiversity", "FrequentPairs"),
     "Where counts come from": ("ExactCounts", "PrivateCounts", "LaplaceCounts", "SyntheticUsers"),
     "How it is computed": ("Solver", "DuckDB", "Spark"),
-    "Looking at a release": ("verify", "Verdict", "evaluate", "Evaluation"),
+    "Looking at a release": ("verify", "verify_public", "Verdict", "evaluate", "Evaluation"),
     "Before a release": ("frontier", "Frontier", "FrontierPoint", "audit", "Findings"),
     "Ledger": ("Ledger", "Cap"),
     "The paper": ("reproduce", "Reproduction"),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from slogan.reproduction.reproduce import reproduce as reproduce
     from slogan.verification.conditions import Verdict as Verdict
     from slogan.verification.verify import verify as verify
+    from slogan.verification.verify import verify_public as verify_public
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
@@ -78,7 +79,7 @@ _NAMES = {
     "release.kinds": ("PrivateRowsRelease", "SanitizedRelease", "SyntheticRelease"),
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
-    "verification.verify": ("verify",),
+    "verification.verify": ("verify", "verify_public"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.frontier": ("Frontier", "FrontierPoint", "frontier"),
     "workflows.inspect": ("Inspection", "inspect"),

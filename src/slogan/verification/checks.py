@@ -14,9 +14,8 @@ from slogan.errors import LogFormatError, LogNotFoundError
 from slogan.manifest.manifest import released_file
 from slogan.storage.untrusted import modest
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
-from slogan.verification.form import manifest_as_written, rows_as_written
+from slogan.verification.form import manifest_as_written, rows_as_written, words
 from slogan.verification.users import drawn, user_ids
-from slogan.verification.wording import words
 
 
 def _not_a_test_run(evidence: Evidence) -> Finding:

@@ -16,7 +16,7 @@ from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
 from slogan.report.html import wording_digest
 from slogan.report.public import public_page
-from slogan.verification import checks, wording
+from slogan.verification import checks, form
 from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import NotPossibleError
@@ -297,7 +297,7 @@ def words(folder, manifest, page=None):
     public = folder / "public"
     public.mkdir(exist_ok=True)
     (public / "report.html").write_bytes(page or public_page(manifest).encode())
-    return found(wording.words, public=public, clicked="", manifest=manifest)
+    return found(form.words, public=public, clicked="", manifest=manifest)
 
 
 @pytest.mark.parametrize("counts", ["exact", "laplace"])
@@ -331,8 +331,7 @@ def test_another_report_is_found(tmp_path):
     assert words(tmp_path, manifest, page + b"\xff") == unreadable
     (tmp_path / "public/report.html").unlink()
     assert (
-        found(wording.words, public=tmp_path / "public", clicked="", manifest=manifest)
-        == unreadable
+        found(form.words, public=tmp_path / "public", clicked="", manifest=manifest) == unreadable
     )
 
 
