@@ -275,7 +275,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
     return {
         **dict.fromkeys(own, _number),
         "objective": _one_of(*objectives),
-        "solver": _one_of("auto", *module_names("slogan.planning.solvers")),
+        "solver": _one_of("auto", "distributed", *module_names("slogan.planning.solvers")),
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
         "time_limit": _number,
         "gap": _number,
