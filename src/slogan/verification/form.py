@@ -227,7 +227,7 @@ def _parquet_fault(file: Path) -> str | None:
         }
         chunks, more = sql.execute(
             f"SELECT sum(total_compressed_size + coalesce(bloom_filter_length, 0)), "
-            f"count(*) FILTER (len(key_value_metadata) > 0) FROM parquet_metadata({name})"
+            f"count(*) FILTER (cardinality(key_value_metadata) > 0) FROM parquet_metadata({name})"
         ).fetchall()[0]
     if not _WRITERS.match(writer or "") or extra - _SPARKS_OWN or more:
         return "its Parquet footer holds more than a schema"
