@@ -181,6 +181,7 @@ RELEASE, MECHANISM, BUDGET = "released file", "mechanism", "function of the budg
 SOURCES = {
     "manifest_version": CONSTANT,
     "slogan_version": VERSION,
+    "wording": VERSION,
     "versions.*": VERSION,
     "method": OPTION,
     "counts": OPTION,
@@ -211,6 +212,9 @@ SOURCES = {
     "account": CONSTANT,
     "outputs": CONSTANT,
     "outputs.coverage": MECHANISM,
+    "outputs.clicks_released": MECHANISM,
+    "outputs.clicks_other": MECHANISM,
+    "outputs.users_by_pairs.*": MECHANISM,
     "outputs.association": MECHANISM,
     "outputs.association_rank": MECHANISM,
     "outputs.users": MECHANISM,

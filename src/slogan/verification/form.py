@@ -227,7 +227,7 @@ def _parquet_fault(file: Path) -> str | None:
         }
         chunks, more = sql.execute(
             f"SELECT sum(total_compressed_size + coalesce(bloom_filter_length, 0)), "
-            f"count(*) FILTER (len(key_value_metadata) > 0) FROM parquet_metadata({name})"
+            f"count(*) FILTER (cardinality(key_value_metadata) > 0) FROM parquet_metadata({name})"
         ).fetchall()[0]
     if not _WRITERS.match(writer or "") or extra - _SPARKS_OWN or more:
         return "its Parquet footer holds more than a schema"
@@ -275,7 +275,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
     return {
         **dict.fromkeys(own, _number),
         "objective": _one_of(*objectives),
-        "solver": _one_of("auto", *module_names("slogan.planning.solvers")),
+        "solver": _one_of("auto", "distributed", *module_names("slogan.planning.solvers")),
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
         "time_limit": _number,
         "gap": _number,

@@ -688,3 +688,21 @@ def test_what_a_container_holds_beside_rows_is_found(packed, tmp_path, suffix, f
     forgery(release.public / f"log.{suffix}")
     release.sign()
     assert failed(log, tmp_path / "release") == {"rows_as_written"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "ok"),
+    [
+        ("parquet", smaller_row_groups, True),
+        ("parquet", a_message_in_the_footer, False),
+        ("tsv.gz", a_name_in_the_header, False),
+    ],
+)
+def test_what_another_version_packed_is_judged_by_its_rows(packed, tmp_path, suffix, change, ok):
+    """Other versions of DuckDB cut and pack files in other ways, and add nothing to them."""
+    log = packed / f"p.{suffix}"
+    shutil.copytree(packed / f"packed-{suffix}", tmp_path / "release")
+    release = Forgery(log, tmp_path / "release")
+    change(release.public / f"log.{suffix}")
+    release.change(versions=lambda v: v.update(duckdb="1.4.0"))
+    assert failed(log, tmp_path / "release") == (set() if ok else {"rows_as_written"})
