@@ -44,6 +44,11 @@ class Broken:
     found: str
     format: str
 
+    @property
+    def late(self) -> bool:
+        """Whether attacks come first that find nothing, and take long."""
+        return self.found == "statistics" or self.name == "twice_the_budget"
+
 
 ZOO: list[Broken] = []
 
