@@ -108,19 +108,19 @@ def _follow(a: Floats, b: Floats) -> bool:
     return abs(math.atanh(correlation)) * math.sqrt(len(a) - 3) > _FAR
 
 
-def at_all_sizes(stage: Gaussian, rng: Randomness) -> list[Drawn]:
+def at_all_sizes(name: str, stage: Summed, rng: Randomness) -> list[Drawn]:
     """Noise that the stage adds to small and to large sums."""
     found: list[Drawn] = []
     for level in LEVELS:
         added_to = np.full(_DRAWS, level << sums.BITS, dtype=np.int64)
         noisy = sums.noisy_sums(
             added_to,
-            name=stage.name,
-            norm_squared=int(exact(stage.norm_squared)),
-            mu_squared=stage.cost.mu_squared,
+            name=name,
+            norm_squared=stage.norm_squared,
+            mu_squared=stage.norm_squared / stage.variance,
             rng=rng,
         )
-        found.append(_drawn(stage.name, noisy.steps - added_to, exact(stage.variance), None))
+        found.append(_drawn(name, noisy.steps - added_to, stage.variance, None))
     return found
 
 

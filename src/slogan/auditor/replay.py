@@ -247,7 +247,9 @@ class Recording:
         return noisy
 
     def stage_noise(self, real: Any, n: int, rng: Randomness, **law: Any) -> Ints:
-        return real(n, self._source or rng, **law)
+        """Noise for a replay is never negative, so that at any budget there are users to make."""
+        drawn: Ints = real(n, self._source or rng, **law)
+        return drawn if self._source is None else np.abs(drawn)
 
     # --- rows of real users ---
 

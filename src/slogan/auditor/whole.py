@@ -23,7 +23,6 @@ from slogan.auditor.noise import (
     unaccounted,
 )
 from slogan.auditor.replay import PartedError, Recording, Replay, Transcript
-from slogan.dp.accounting import Gaussian
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog
@@ -129,9 +128,8 @@ class WholeVerb:
         by_stage: dict[str, list[Drawn]] = {}
         for noise in everything:
             by_stage.setdefault(noise.name.partition(",")[0], []).append(noise)
-        for stage in runs[0].account:
-            if isinstance(stage, Gaussian) and stage.name in runs[0].stages:
-                by_stage.setdefault(stage.name, []).extend(at_all_sizes(stage, self.rng))
+        for name, stage in runs[0].stages.items():
+            by_stage.setdefault(name, []).extend(at_all_sizes(name, stage, self.rng))
         again = repeated(everything)
         rows = [
             ("all noise", "drawn twice", sum(len(n.values) for n in everything), not again),

@@ -19,6 +19,7 @@ from slogan.planning.planner import Planner
 # --- honest mechanisms ---
 
 
+@pytest.mark.usefixtures("trials_alone")
 @pytest.mark.parametrize("mode", MODES)
 def test_an_honest_mode_passes(log, mode):
     found = attacked(log, mode)

@@ -39,6 +39,7 @@ def test_twice_the_budget_is_caught_in_the_counts_of_real_users(log, mode):
         assert "who is shown" in caught(attacked(log, mode))
 
 
+@pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize("mode", ["private", "synthetic"])
 def test_half_the_noise_is_caught(log, mode):
     real = sums.floored_gaussian
@@ -52,6 +53,7 @@ def test_half_the_noise_is_caught(log, mode):
     assert mode == "private" or {"sums for coverage", "sums for association"} <= broken
 
 
+@pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize(
     ("name", "module", "what", "broken"),
     [
@@ -119,6 +121,7 @@ def test_denominators_of_another_log_are_caught(log):
         assert "who is shown" in caught(attacked(log, "exact"))
 
 
+@pytest.mark.long  # the zoo has it too
 def test_noise_redrawn_on_a_retry_is_caught(log):
     real = pooled.floored_gaussian
 
@@ -144,6 +147,7 @@ def test_floating_point_noise_is_caught(log, kind, epsilon):
     assert "last bits of its clicks" in {a.canary for a in found.attacks if not a.ok}
 
 
+@pytest.mark.long  # the zoo has it too
 def test_rows_drawn_without_a_cap_are_caught(log):
     """Each click is drawn at its own rate, however many a user has."""
 
@@ -158,6 +162,7 @@ def test_rows_drawn_without_a_cap_are_caught(log):
         assert "drawn rows" in caught(attacked(log, "private"))
 
 
+@pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize("where", [sanitize_private, private])
 def test_a_cap_three_times_as_high_is_caught(log, where):
     real = where.capped_sample
@@ -171,6 +176,7 @@ def test_a_cap_three_times_as_high_is_caught(log, where):
 # --- accounts, and noise that is not what they say ---
 
 
+@pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize("mode", ["private", "synthetic"])
 def test_a_budget_that_is_doubled_is_caught(log, mode):
     """By whoever reads it, so that all that is spent fits and nothing refuses it."""
@@ -187,6 +193,7 @@ def test_a_budget_that_is_doubled_is_caught(log, mode):
         assert "all stages together" in caught(attacked(log, mode))
 
 
+@pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize(
     ("where", "name", "mode"),
     [
@@ -219,6 +226,7 @@ def test_an_honest_selector_passes(log, selector):
     assert caught(choosing(log, selector)) == set()
 
 
+@pytest.mark.long  # the zoo has it too
 def test_half_the_noise_of_a_selection_is_caught(log):
     real = pooled.floored_gaussian
 

@@ -47,7 +47,9 @@ def first_finding(log, mode, trials):
 
 
 @pytest.mark.parametrize(("broken", "mode"), CASES)
-def test_a_broken_mechanism_is_caught(logs, broken, mode):
+def test_a_broken_mechanism_is_caught(logs, broken, mode, request):
+    if broken.late:
+        request.getfixturevalue("trials_alone")
     with broken.apply():
         finding = first_finding(logs[broken.format], mode, trials=400)
 
