@@ -53,8 +53,8 @@ class Verdict:
         written = ", ".join(f"{symbols[k]} = {v}" for k, v in self.budget.items() if v is not None)
         if self.without_log:
             return (
-                f"The files are whole, and the account fits the budget ({written}). Only whoever "
-                "has the log can verify that the release was made as it says."
+                f"The files are whole and belong together; their budget is {written}. Whether they "
+                "were made as they say can be verified with the log only."
             )
         return (
             f"Verified: the files match the manifest, and the manifest's budget ({written}) is "

@@ -30,7 +30,7 @@ PATTERNS = {
     "chance": r"(\d+ in (?:10\^\d+|\d[\d,]*))",
 }
 _small = st.builds(
-    lambda digits, power: f"{digits}e-{power}", st.integers(1, 10**9), st.integers(9, 290)
+    lambda digits, power: f"{digits}e-{power}", st.integers(1, 10**9 - 1), st.integers(9, 290)
 )
 _share = st.fractions(Fraction(1, 10**6), Fraction(999_999, 10**6)).map(str)
 _epsilon = st.one_of(

@@ -576,7 +576,7 @@ def test_a_recipient_verifies_the_public_half_without_the_log(case):
     public = folder / "public"
     verdict = verify_public(public)
     assert verdict.ok
-    assert "Only whoever has the log" in verdict.conclusion
+    assert "with the log only" in verdict.conclusion
     assert {check.name for check in verdict.checks} < set(NAMES)
     edit_log(folder, lambda lines: lines[:-1], sign=False)
     assert {check.name for check in verify_public(public).checks if not check.ok} >= {"checksum"}
