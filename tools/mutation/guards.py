@@ -66,6 +66,10 @@ _GUARDS = {
     "verification/evidence.py": ["tests/unit/verification/test_evidence.py"],
     "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
     "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
+    "verification/form.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/mechanism.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/users.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/plain_reader.py": ["tests/unit/verification/test_plain_reader.py"],
     "verification/private_checks.py": [
         "tests/unit/verification/test_private_checks_rows.py",
         "tests/unit/verification/test_private_checks_users.py",

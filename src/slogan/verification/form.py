@@ -31,6 +31,7 @@ from slogan.manifest.promise import Promise, promise_of
 from slogan.registry import module_names
 from slogan.report.html import wording_digest
 from slogan.report.public import public_page
+from slogan.storage.database import connected
 from slogan.storage.folders import scratch_folder
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written
@@ -216,7 +217,7 @@ def _plain_zstd(file: Path) -> bool:
 
 
 def _parquet_fault(file: Path) -> str | None:
-    with duckdb.connect() as sql:
+    with connected() as sql:
         name = literal(str(file.absolute()))
         (writer, footer), *_ = sql.execute(
             f"SELECT created_by, footer_size FROM parquet_file_metadata({name})"
