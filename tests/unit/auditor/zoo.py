@@ -413,7 +413,8 @@ def the_exact_coverage():
         stage = accounting.Gaussian(
             name="coverage", norm_squared=sums.MOST_COVERED**2, variance=square
         )
-        return Coverage(share=hist.only(pairs).clicks / hist.clicks, stage=stage)
+        inside = hist.only(pairs).clicks
+        return Coverage(inside=float(inside), outside=float(hist.clicks - inside), stage=stage)
 
     with patched((statistics, "noisy_coverage", unrecorded)):
         yield
