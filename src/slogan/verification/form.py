@@ -80,7 +80,10 @@ def _file_fault(
         )
         if _same(released.open("rb"), again.open("rb")):
             return None
-        if manifest.versions.get("duckdb") == duckdb.__version__ and shown.log.format == "parquet":
+        if (
+            manifest.versions.get(duckdb.__name__) == duckdb.__version__
+            and shown.log.format == "parquet"
+        ):
             return "the rows, written once more in order, give other bytes"
         if shown.log.format == "parquet":
             return _rows_fault(sql, released, again) or _container_fault(released, shown)
