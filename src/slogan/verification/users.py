@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 
 import duckdb
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import bdtrc, chdtrc
 
 from slogan.arrays import Floats, Ints
 from slogan.errors import LogFormatError
@@ -33,6 +33,7 @@ _CLASSES = 50
 """More than the classes of users that a synthetic log has: they bring equal pairs together."""
 _FEW = 0.02
 _OVERDISPERSED = 12
+_VISITS = 4
 _DEVIATIONS = 7
 
 
@@ -219,23 +220,31 @@ def dealt(evidence: Evidence) -> Finding:
     if not len(pair):
         return False, "no row is shown"
     outputs = evidence.manifest.outputs
-    if outputs is None or len(sizes) > outputs.users:
-        return False, f"{len(sizes)} users are shown, more than the manifest says"
     rows = np.bincount(pair)
     total = np.bincount(pair, clicks).astype(np.int64)
     visits = _visits(total, _holdings(total, rows))
-    if (visits < rows).any():
-        return False, "some pairs are dealt to more users than their clicks allow"
     # A user who is dealt a pair twice shows one row of it.
     twice = _CLASSES * float((sizes * (sizes - 1)).sum()) / 2 * (visits / visits.sum()) ** 2
     clear = twice < _FEW
     fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
-    if at_least(fewer, explained + 1e-3) < FALSE_ALARM:
-        return False, f"{fewer} of {len(rows)} pairs are not dealt to users by their clicks"
     excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
-    if excess > _OVERDISPERSED:
-        return False, "the clicks of each pair do not fall on its users at random"
-    return _copied(evidence) or (True, f"{len(pair)} rows are dealt as made-up users are")
+    faults = {
+        f"{len(sizes)} users are shown, more than the manifest says": outputs is None
+        or len(sizes) > outputs.users,
+        "some pairs are dealt to more users than their clicks allow": (visits < rows).any(),
+        f"{fewer} of {len(rows)} pairs are not dealt to users by their clicks": at_least(
+            fewer, explained + 1e-3
+        )
+        < FALSE_ALARM,
+        "the clicks of each pair do not fall on its users at random": excess > _OVERDISPERSED,
+        "a user has far more clicks of a pair than fall on one at random": _heaviest_chance(
+            pair, clicks, total, visits
+        )
+        < FALSE_ALARM,
+        **_copies(evidence),
+    }
+    found = [fault for fault, present in faults.items() if present]
+    return not found, "; ".join(found) or f"{len(pair)} rows are dealt as made-up users are"
 
 
 def _visits(total: Ints, holdings: int) -> Ints:
@@ -273,17 +282,27 @@ def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.nda
     return abs(statistic - expected) / math.sqrt(variance + 1)
 
 
-def _copied(evidence: Evidence) -> Finding | None:
+def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, visits: Ints) -> float:
+    """The chance that some row has as many clicks as the heaviest, if it stands for four visits.
+
+    A user who is dealt a pair again shows one row of it, and such users change places five times.
+    """
+    further, share = total - visits, np.minimum(1.0, _VISITS / np.maximum(visits, 1))
+    more = np.maximum(clicks - _VISITS, 0)
+    tail = np.asarray(bdtrc(more - 1, further[pair], share[pair]), dtype=np.float64)
+    chances = np.where(more > 0, np.where(more > further[pair], 0.0, tail), 1.0)
+    return min(1.0, float(chances.min(initial=1.0)) * len(pair))
+
+
+def _copies(evidence: Evidence) -> dict[str, bool]:
     """Whether made-up users hold just what users of the log hold, more often than chance does.
 
     Chance is what the release itself shows: users that two of its own, with a pair in common,
-    would make if they exchanged the rest. Copies of real users match the log, exchanges do not.
+    would make if they exchanged another. Copies of real users match the log, exchanges do not.
     """
-    for size, users, matching, exchanged, matched in evidence.compared.copies():
-        rate = (matched + 1) / max(exchanged, 1)
-        if matching and at_least(matching, 4 * rate * users + 1) < FALSE_ALARM:
-            return False, (
-                f"{matching} of {users} users with {size} pairs hold exactly the released pairs "
-                "of a user of the log"
-            )
-    return None
+    return {
+        f"{matching} of {users} users with {size} pairs hold exactly the released pairs of a user "
+        "of the log": at_least(matching, 4 * users * (matched + 1) / max(exchanged, 1) + 1)
+        < FALSE_ALARM
+        for size, users, matching, exchanged, matched in evidence.compared.copies()
+    }

@@ -169,8 +169,8 @@ def histories_of_real_users_under_new_ids(r):
     for row in r.real:
         if row[1:3] in shown:
             of_user[row[0]].append(row)
-    long = [rows for rows in of_user.values() if len(rows) >= 6][:40]
-    gone = {user for user, *_ in r.rows[: 4 * len(long)]}
+    long = [rows for rows in of_user.values() if len(rows) >= 8][:60]
+    gone = set(list(dict.fromkeys(user for user, *_ in r.rows))[: len(long)])
     kept = [row for row in r.rows if row[0] not in gone]
     new = [(name, *row[1:]) for rows in long for name in [r.fresh()] for row in rows]
     r.write([*kept, *new])
