@@ -65,6 +65,7 @@ TAXONOMY = b"a.com\tnews\nwww.b.co.uk\tshopping\n\n\nc.org\tnews\n"
 def manifest():
     told = {
         "slogan_version": "0",
+        "wording": "0123456789abcdef",
         "method": "sanitize",
         "counts": "exact",
         "promise": "p",

@@ -205,7 +205,8 @@ def test_a_private_release_with_another_account_is_refused(logs, copy, change, c
     folder = copy("private")
     edit(folder, change)
 
-    assert failed(logs[1], folder) == caught
+    # The account no longer follows from its stages, or the file is not as slogan writes it.
+    assert failed(logs[1], folder) - {"manifest_as_written"} == caught
 
 
 @pytest.mark.parametrize(

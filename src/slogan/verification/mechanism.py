@@ -29,7 +29,7 @@ _LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 _EARLY, _HEAVIEST = 0.02, 1 / 3
 _LEVELS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 NORM, MOST_CLICKS, MOST_COVERED, LARGEST = 6, 2**15, 75, 30
-_NEVER = 1e-12
+_NEVER, _TINY = 1e-12, 1e-300
 _KEPT_AS_MEASURED = ("output_size", "frequent_pairs")
 """Objectives of which each released count is the measured one."""
 _UNSEEN = 1e-7
@@ -153,40 +153,56 @@ def counts_noisy(evidence: Evidence) -> Finding:
     released, exact, whole = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     # A count of which noise left less than a half is not released: what is seen is the rest.
     below = ndtr((0.5 - exact) / deviation)
-    place = (ndtr((released - exact) / deviation) - below) / np.maximum(1 - below, 1e-300)
-    score = ndtri(np.clip(place, 1e-15, 1 - 1e-15))
+    # A whole number stands for all that is rounded to it, from half a click less to half more.
+    low, high = (
+        _score((ndtr((released + half - exact) / deviation) - below) / np.maximum(1 - below, _TINY))
+        for half in (-0.5, 0.5)
+    )
     order = np.argsort(-exact)
     quarter = max(1, len(order) // 4)
     groups = {"": order, " of the largest": order[:quarter], " of the smallest": order[-quarter:]}
     faults = [
-        f"{_spread(score[group]):.3f} times the variance claimed{name}"
+        f"{_spread(low[group], high[group]):.3f} times the variance claimed{name}"
         for name, group in groups.items()
-        if not _has_law(score[group], deviation)
+        if not _has_law(low[group], high[group])
     ]
     equal = int(((np.abs(released - exact) < 0.5) | (released == whole)).sum())
     # Of a single whole number, and there are two, the chance is at most the largest density.
-    density = 1 / (deviation * math.sqrt(2 * math.pi) * np.maximum(1 - below, 1e-300))
+    density = 1 / (deviation * math.sqrt(2 * math.pi) * np.maximum(1 - below, _TINY))
     by_chance = float(np.minimum(1.0, 2 * density).sum())
     if at_least(equal, by_chance) < FALSE_ALARM:
         faults.append(f"{equal} counts are those of the log, without noise")
     if faults:
         return False, f"the noise of {len(rows)} counts has {'; '.join(faults)}"
-    return True, f"{len(rows)} counts have {_spread(score):.3f} times the variance of their noise"
+    return (
+        True,
+        f"{len(rows)} counts have {_spread(low, high):.3f} times the variance of their noise",
+    )
 
 
-def _spread(score: Floats) -> float:
-    return float((score**2).mean())
+def _score(place: Floats) -> Floats:
+    """Where a standard normal has this share of its mass below."""
+    return np.asarray(ndtri(np.clip(place, 1e-15, 1 - 1e-15)), dtype=np.float64)
 
 
-def _has_law(score: Floats, deviation: float) -> bool:
-    """Whether scores are those of a standard normal: their squares, their sum, their law."""
-    n, square = len(score), float((score**2).sum())
-    # Whole clicks shift a score by half a click at most.
-    coarse = 0.5 / deviation
-    likely = min(chdtr(n, square * (1 + coarse) ** 2), chdtrc(n, square * (1 - coarse) ** 2))
-    shifted = abs(float(score.sum())) / math.sqrt(n) - coarse * math.sqrt(n)
-    gap = np.abs(np.sort(ndtr(score)) - (np.arange(n) + 0.5) / n).max() - 0.5 / n - coarse
-    chances = float(likely), float(ndtr(-shifted)), law_chance(n, gap)
+def _spread(low: Floats, high: Floats) -> float:
+    return float((((low + high) / 2) ** 2).mean())
+
+
+def _has_law(low: Floats, high: Floats) -> bool:
+    """Whether scores between these are a standard normal's: their squares, their sum, their law."""
+    n = len(low)
+    most = np.maximum(low**2, high**2).sum()
+    least = np.where((low < 0) & (high > 0), 0.0, np.minimum(low**2, high**2)).sum()
+    shifted = max(float(low.sum()), -float(high.sum()), 0.0) / math.sqrt(n)
+    above = np.sort(ndtr(low)) - np.arange(n) / n
+    under = np.arange(1, n + 1) / n - np.sort(ndtr(high))
+    chances = (
+        float(chdtr(float(n), float(most))),
+        float(chdtrc(float(n), float(least))),
+        float(ndtr(-shifted)),
+        law_chance(n, max(float(above.max()), float(under.max()))),
+    )
     return min(chances) > FALSE_ALARM
 
 
@@ -212,7 +228,7 @@ def outputs_noisy(evidence: Evidence) -> Finding:
     # Nobody holds more selected pairs than pairs that can be selected: further bins are noise.
     empty = bins[_most_held(evidence) + 1 :] / deviation
     if len(empty):
-        faults["bins without users"] = not _has_law(empty, math.inf)
+        faults["bins without users"] = not _has_law(empty, empty)
     if isinstance(outputs, Outputs):
         spread = math.sqrt(part(_stage(evidence, "coverage"), "variance"))
         released, whole = found.covered(MOST_COVERED)

@@ -31,6 +31,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input", "circle", "line", "rect", "p
 def manifest(**changes):
     told = {
         "slogan_version": "0",
+        "wording": "0123456789abcdef",
         "method": "sanitize",
         "counts": "exact",
         "promise": "given the counts",
@@ -77,7 +78,15 @@ SYNTHETIC = {
     "pseudonyms": "synthetic",
     "budget": {"epsilon": "1", "exp_epsilon": None, "delta": "1e-6"},
     "account": ACCOUNT,
-    "outputs": {"coverage": 0.125, "association": "domains", "association_rank": 9, "users": 70},
+    "outputs": {
+        "coverage": 0.125,
+        "clicks_released": 1.0,
+        "clicks_other": 7.0,
+        "association": "domains",
+        "association_rank": 9,
+        "users": 70,
+        "users_by_pairs": [2.0, 70.0] + [0.0] * 29,
+    },
 }
 
 

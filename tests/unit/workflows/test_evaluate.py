@@ -101,7 +101,9 @@ def synthetic(release, coverage):
     file = release / "public" / "manifest.json"
     told = json.loads(file.read_text())
     account = {"stages": [], "cost": {}, "delta_at_epsilon": 0.0, "epsilon_at_delta": 0.0}
+    measured = {"clicks_released": 1.0, "clicks_other": 1.0, "users_by_pairs": [0.0, 1.0]}
     outputs = {"coverage": coverage, "association": "domains", "association_rank": 1, "users": 1}
+    outputs |= measured
     told |= {"method": "synthesize", "counts": "private", "pseudonyms": "synthetic"}
     file.write_text(json.dumps({**told, "account": account, "outputs": outputs}))
 
