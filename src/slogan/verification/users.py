@@ -33,7 +33,7 @@ _CLASSES = 50
 """More than the classes of users that a synthetic log has: they bring equal pairs together."""
 _FEW = 0.02
 _OVERDISPERSED = 12
-_VISITS = 4
+_VISITS = 31
 _DEVIATIONS = 7
 
 
@@ -283,9 +283,9 @@ def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.nda
 
 
 def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, visits: Ints) -> float:
-    """The chance that some row has as many clicks as the heaviest, if it stands for four visits.
+    """The chance that some row has as many clicks as the heaviest, if it is all that a user holds.
 
-    A user who is dealt a pair again shows one row of it, and such users change places five times.
+    A user holds at most 30 pairs, which may be the same one again and again where few are released.
     """
     further, share = total - visits, np.minimum(1.0, _VISITS / np.maximum(visits, 1))
     more = np.maximum(clicks - _VISITS, 0)
