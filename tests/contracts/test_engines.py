@@ -151,6 +151,28 @@ def test_a_bad_row_stops_counting_without_being_quoted(spark, tmp_path, row, rea
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("sign", "encoding"), [(";", "utf-8"), ("|", "cp1252"), ("\t", "latin-1")])
+def test_delimiters_and_encodings_are_read_and_written_alike(spark, tmp_path, sign, encoding):
+    file = tmp_path / "log.csv"
+    quote = lambda v: '"' + str(v).replace('"', '""') + '"'  # noqa: E731
+    made = [[quote(v) for v in (u, f"{q} a,b;c|d", w, n)] for u, q, w, n in ROWS]
+    bad = ['7;"q" x;u;1', "7|q|u", '7\t"q\tu\t1']
+    text = "\r\n".join([sign.join(NAMES), *(sign.join(row) for row in made), *bad])
+    file.write_bytes(
+        text.encode(encoding).replace(b"c|d", b"c|d" + b"\x80\x81\x93" * (encoding != "utf-8"))
+    )
+    log = read(file, encoding=encoding, on_bad_row="skip")
+    rows = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        rows.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert rows[0] == rows[1]
+    assert rows[0][0] == sign.join(NAMES)
+
+
 def test_what_comes_to_the_driver_is_announced_and_must_fit(spark, tmp_path):
     log, said = read(save(tmp_path, "log.tsv", ROWS)), []
     little = replace(spark, memory_limit="1KB")

@@ -81,8 +81,8 @@ def tsv(line: bytes, encoding: str):
     return judged(*fields)
 
 
-def csv(line: bytes, encoding: str):
-    """A line of CSV, from left to right: a field ends at a comma that is outside quotes."""
+def csv(line: bytes, encoding: str, sign: str = ","):
+    """A line of CSV, from left to right: a field ends at a delimiter that is outside quotes."""
     text = _decoded(line, encoding)
     if text is None:
         return None
@@ -92,11 +92,11 @@ def csv(line: bytes, encoding: str):
     while rest is not None:
         if rest.startswith('"'):
             end = re.match(r'"(?:[^"]|"")*"', rest)
-            if end is None or rest[end.end() : end.end() + 1] not in ("", ","):
+            if end is None or rest[end.end() : end.end() + 1] not in ("", sign):
                 return OPEN_QUOTE
             field, after = end[0][1:-1].replace('""', '"'), rest[end.end() :]
         else:
-            field = rest.partition(",")[0]
+            field = rest.partition(sign)[0]
             after = rest[len(field) :]
         fields.append(field)
         rest = after[1:] if after else None
@@ -148,6 +148,8 @@ def _text(value):
 
 
 def _decoded(line: bytes, encoding: str):
+    if encoding == "cp1252":  # five bytes have no character and stay what they are in Latin-1
+        return "".join(bytes([b]).decode(encoding, "ignore") or chr(b) for b in line)
     try:
         return line.decode(encoding)
     except UnicodeDecodeError:

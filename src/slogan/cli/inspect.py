@@ -1,23 +1,41 @@
-"""`slogan inspect`: the paper's Table 3 for a log."""
+"""`slogan inspect`: how a log is read, and how much of it could be released."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
 from rich.console import RenderableType
 
 from slogan.cli.options import Logs, Reading
-from slogan.cli.terminal import Json, show, skipped_rows, table, watching, with_notes
+from slogan.cli.terminal import Json, how_read, show, skipped_rows, table, watching, with_notes
 
 if TYPE_CHECKING:
+    from slogan.logs.header import Header
     from slogan.workflows.inspect import Inspection
 
 
-def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -> None:
-    """Count a log as the paper's Table 3 does: whole, and without pairs that only one user has.
+def inspect(
+    log: Logs,
+    /,
+    *,
+    reading: Reading = Reading(),
+    show_header: Annotated[bool, Parameter(negative="")] = False,
+    json: Json = False,
+) -> None:
+    """Check how a log is read, and how much of it could be released.
 
     `slogan inspect clicks.tsv`
+
+    Parameters
+    ----------
+    show_header
+        List the columns with their kinds and nothing else. No value of the log is shown.
     """
+    if show_header:
+        show(reading.header(log), columns_text, json=json)
+        return
+
     from slogan.workflows.inspect import inspect as inspect_log
 
     with watching() as watch:
@@ -25,19 +43,28 @@ def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -
     show(inspection, text, json=json)
 
 
+def columns_text(header: Header) -> RenderableType:
+    """The columns with their kinds."""
+    rows = (
+        [str(n), column.name, column.kind, column.role or ""]
+        for n, column in enumerate(header.columns, start=1)
+    )
+    source = "declared types" if header.declared else "told from the first 1,000 rows"
+    lines = [
+        f"Kinds are {source}; no value is shown.",
+        "To read another column, name it: --user NAME, --query NAME, --url NAME, --count NAME.",
+    ]
+    return with_notes(table(("", "column", "kind", "read as"), rows, left=4), lines)
+
+
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
     names = ("clicks", "users", "queries", "urls", "pairs")
     sizes = (inspection.whole, inspection.shared)
     rows = ([name, *(f"{getattr(size, name):,}" for size in sizes)] for name in names)
-    columns = inspection.log.columns
-    kind = "each row with a url is one click"
-    if columns.count:
-        kind = f"each row has a number of clicks ({columns.count})"
     counted = inspection.counted
     lines = [
-        f"{inspection.format}, {inspection.files} file(s); user = {columns.user}, "
-        f"query = {columns.query}, url = {columns.url}; {kind}",
+        *how_read(inspection.log),
         *skipped_rows(counted.rows_without_click, counted.bad_rows),
     ]
-    return with_notes(table(("", "the log", "without unique pairs"), rows), lines)
+    return with_notes(table(("", "the log", "shared by 2+ users"), rows), lines)

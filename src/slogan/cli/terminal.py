@@ -21,6 +21,7 @@ from slogan.errors import StorageError
 from slogan.progress import Progress, bar, silent
 
 if TYPE_CHECKING:
+    from slogan.logs.searchlog import SearchLog
     from slogan.manifest.certificate import LogSizes
     from slogan.release.base import Saved
 
@@ -167,6 +168,23 @@ def released(
     shown = with_notes(table(headings, cells), [*test_run, *lines, *rest], style="")
     alarms = [*first, *(f"WARNING: {warning}" for warning in summary.warnings)]
     return Group(Text("\n".join(alarms), style="bold yellow"), shown) if alarms else shown
+
+
+def how_read(log: SearchLog) -> list[str]:
+    """How a log was read, one fact a line."""
+    from slogan.logs.text import DELIMITERS
+
+    columns, parts = log.columns, len(log.files) + len(log.addresses)
+    kind = log.suffix.removeprefix(".").upper() if parts else "a table"
+    between = [name for name, sign in DELIMITERS.items() if sign == log.delimiter]
+    details = [
+        *([f"{between[0]} between fields"] if log.format == "csv" else []),
+        *([log.encoding] if log.encoding != "utf-8" else []),
+        *([f"{parts} file{'s' * (parts != 1)}"] if parts else []),
+    ]
+    clicks = columns.count or "one for each row with a url"
+    roles = f"user: {columns.user}, query: {columns.query}, url: {columns.url}, clicks: {clicks}"
+    return [f"Read as {', '.join([kind, *details])}.", f"Columns: {roles}."]
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:

@@ -3,13 +3,9 @@
 Packed files that are not whole, or unpack to far more than a log would, are refused.
 """
 
-import codecs
-import csv
 import glob
 import gzip
 import io
-import re
-import secrets
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,20 +15,10 @@ from typing import IO, cast
 import duckdb
 import zstandard
 
-from slogan.errors import EmptyLogError, LogFormatError, LogNotFoundError
+from slogan.errors import LogFormatError, LogNotFoundError
 from slogan.storage.database import connected
 from slogan.storage.untrusted import is_sayable
 
-ENCODINGS = ("utf-8", "latin-1")
-LONGEST_LINE = 64 * 1024 * 1024
-NO_DELIMITER = "\x1c\x1d\x1e\x1f"
-"""A delimiter that no line should contain: a line that does is reported as unreadable.
-
-Such a line has a second field, be it empty: only a line that is the first sign alone stands for
-NULL.
-"""
-LONE_RETURN = NO_DELIMITER[::-1]
-"""What stands for a carriage return inside a line, which is unreadable too."""
 _BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
 """What unpacking a file that is not whole raises."""
 MOST_TIMES = 100
@@ -51,7 +37,6 @@ FORMATS = tuple(_SUFFIXES)
 _DECOMPRESS = {".gz": "gunzip", ".zst": "unzstd"}
 _WILD = "*?["
 _CHUNK = 1 << 20
-_RETURN = re.compile(rb"\r(?!\n)")
 _PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
 _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
@@ -130,34 +115,6 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
     return log_format, compression
 
 
-def first_line(file: Path, compression: str, encoding: str) -> str:
-    """The first line of a text file."""
-    with reported(file), open_bytes(file, compression) as data:
-        whole = data.readline(LONGEST_LINE)
-    if len(whole) == LONGEST_LINE:
-        raise LogFormatError(
-            f"{file.name}, line 1: more than 64 MB", hint="a log has a line for each row"
-        )
-    try:
-        line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
-    except UnicodeDecodeError:
-        raise LogFormatError(
-            f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
-        ) from None  # the cause carries the line along
-    if not line.strip():
-        raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
-    return line.rstrip("\r\n")
-
-
-def refuse_utf_16(file: Path, compression: str) -> None:
-    """Refuse a text file that begins with UTF-16's mark of byte order."""
-    with reported(file), open_bytes(file, compression) as data:
-        mark = data.read(2)
-    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        hint = "convert it to UTF-8, such as with iconv -f UTF-16 -t UTF-8"
-        raise LogFormatError(f"{file.name} is in UTF-16", hint=hint)
-
-
 @contextmanager
 def reported(file: Path) -> Generator[None]:
     """Say in words of our own that a file cannot be read, or unpacked."""
@@ -175,11 +132,6 @@ def unreadable(file: Path) -> LogFormatError:
     """The file is not what its name says."""
     hint = "check that the file is complete and that its name says what it is"
     return LogFormatError(f"{file.name} is not a readable file of its kind", hint=hint)
-
-
-def split_fields(line: str, log_format: str) -> tuple[str, ...]:
-    """The fields of a TSV line (which knows no quotes) or of a CSV line."""
-    return tuple(line.split("\t") if log_format == "tsv" else next(csv.reader([line], strict=True)))
 
 
 def plain_glob(file: Path) -> str:
@@ -311,43 +263,3 @@ def _bomb(file: Path, allowed: int) -> LogFormatError:
         "as a log does not",
         hint="if it is a log all the same, unpack it yourself and give the plain file",
     )
-
-
-def as_whole_lines(file: Path, compression: str, encoding: str, folder: Path) -> Path:
-    """The file, if DuckDB reads it line by line; else a private copy in `folder` that it does.
-
-    A line ends with a line feed, after a carriage return or not. DuckDB also ends one at a return
-    alone, which would let a line write rows of other users, so there a return makes its line
-    unreadable. It refuses a whole file for a byte that an encoding lacks, so any other encoding
-    becomes UTF-8 here.
-    """
-    with reported(file):
-        if encoding == "utf-8" and not any(lone for _, lone in _pieces(file, compression)):
-            return file
-        copy = folder / f"lines-{secrets.token_hex(8)}"
-        decoder = codecs.getincrementaldecoder(encoding)("strict")
-        with _packed(copy, compression) as target:
-            for piece, lone in _pieces(file, compression):
-                text = _RETURN.sub(LONE_RETURN.encode(), piece) if lone else piece
-                target.write(text if encoding == "utf-8" else decoder.decode(text).encode())
-    return copy
-
-
-def _pieces(file: Path, compression: str) -> Generator[tuple[bytes, bool]]:
-    """The bytes of a file, and whether a return alone is among them; no piece ends with one."""
-    held = b""
-    with open_bytes(file, compression) as data:
-        while piece := data.read(_CHUNK):
-            piece, held = held + piece, b""
-            if piece.endswith(b"\r"):
-                piece, held = piece[:-1], b"\r"
-            yield piece, piece.count(b"\r") != piece.count(b"\r\n")
-    yield held, False  # at the very end it ends the last line
-
-
-def _packed(file: Path, compression: str) -> IO[bytes]:
-    if compression == ".gz":
-        return cast("IO[bytes]", gzip.open(file, "wb", compresslevel=1))
-    if compression == ".zst":
-        return cast("IO[bytes]", zstandard.open(file, "wb"))
-    return file.open("wb")

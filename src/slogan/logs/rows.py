@@ -7,27 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.errors import BadRowError
-from slogan.logs.files import (
-    LONE_RETURN,
-    LONGEST_LINE,
-    NO_DELIMITER,
-    as_whole_lines,
-    identifier,
-    plain_glob,
-)
+from slogan.logs.files import identifier, plain_glob
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import LONE_RETURN, LONGEST_LINE, NO_DELIMITER, as_whole_lines
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
-# A field of CSV is in quotes, or does not begin with one.
-_FIELD = '("(?:[^"]|"")*"|[^",][^,]*|)'
-_CSV_FIELDS = f"""CASE WHEN NOT contains(line, '"') THEN string_split(line, ',')
-    WHEN regexp_full_match(line, '(?s){_FIELD}(?:,{_FIELD})*') THEN list_transform(
-        regexp_extract_all(',' || line, '(?s),{_FIELD}', 1), lambda field:
-        CASE WHEN starts_with(field, '"') THEN replace(field[2:-2], '""', '"') ELSE field END)
-    END"""
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
 
@@ -108,8 +95,19 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"header={header}, null_padding=true, columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, "
         f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
-    split = {"tsv": "string_split(line, '\t')", "csv": _CSV_FIELDS, "jsonl": "NULL"}
+    plain = f"string_split(line, {literal(log.delimiter)})"
+    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL"}
     return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
+
+
+def _csv_fields(sign: str, plain: str) -> str:
+    """A field of CSV is in quotes, or does not begin with one."""
+    field = f'("(?:[^"]|"")*"|[^"{sign}][^{sign}]*|)'
+    return f"""CASE WHEN NOT contains(line, '"') THEN {plain}
+        WHEN regexp_full_match(line, '(?s){field}(?:[{sign}]{field})*') THEN list_transform(
+            regexp_extract_all('{sign}' || line, '(?s)[{sign}]{field}', 1), lambda field:
+            CASE WHEN starts_with(field, '"') THEN replace(field[2:-2], '""', '"') ELSE field END)
+        END"""
 
 
 def whole_lines(log: SearchLog, folder: Path) -> tuple[Path, ...]:
@@ -169,7 +167,10 @@ _WORDS_FOR = {
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
 BAD_ROW_HINT = "correct the row, or give --on-bad-row skip to leave such rows out and count them"
-_ENCODING_HINT = "give --encoding latin-1 if the file is in that encoding, or --on-bad-row skip"
+_ENCODING_HINT = (
+    "if the file comes from Windows or Excel, give --encoding cp1252, else --encoding latin-1; "
+    "--on-bad-row skip leaves such rows out and counts them"
+)
 
 
 def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:

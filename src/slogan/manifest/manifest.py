@@ -47,6 +47,8 @@ class PublishedLog(Record):
     query: str
     url: str
     count: str | None
+    delimiter: str | None = None
+    """What separates the fields of CSV; None for other formats and in older manifests."""
 
 
 class SpentStage(Record):
@@ -142,6 +144,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         header=log.header,
         columns=log.columns.names,
         **{role: getattr(log.columns, role) for role in _ROLES},
+        delimiter=log.delimiter if log.format == "csv" else None,
     )
 
 
@@ -160,6 +163,7 @@ def described(
         format=log.format,
         columns=log.columns if log.format == "jsonl" or not log.header else None,
         **{role: getattr(log, role) or "" for role in _ROLES},
+        delimiter=log.delimiter,
         encoding=encoding,
         on_bad_row=on_bad_row,
         peek=peek,

@@ -385,8 +385,8 @@ def _reader(file: Path, log: SearchLog) -> str:
         options = f"columns={{{columns}}}, format='newline_delimited'"
         packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
         return f"read_json([{files}], {options}, compression='{packing}')"
-    raw = "" if log.format == "csv" else "delim='\t', quote='', escape='', "
-    header = f"header={str(log.header).lower()}"
+    raw = "" if log.format == "csv" else "quote='', escape='', "
+    header = f"delim={literal(log.delimiter)}, header={str(log.header).lower()}"
     options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"
     names = ", ".join(identifier(name) for name in log.columns.names)
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"

@@ -85,7 +85,7 @@ class DuckDBEngine:
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
                 f"the log cannot be read as {log.format}",
-                hint="check that the files are complete, with one kind of line end, and --format",
+                hint="check that the files are complete, and --format",
             ) from None
         skipped = raise_if_bad(self._sql, log, parts, places)
         self._types = column_types(self._sql, log, source)

@@ -16,6 +16,7 @@ from slogan.logs.rows import (
     rows_sql,
 )
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import decoded
 
 _WORDS_FOR = {
     "INVALID ENCODING": NOT_UTF8,
@@ -103,7 +104,7 @@ def _undecodable_line(file: Path, log: SearchLog) -> int | None:
     with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                line.decode(log.encoding)
+                decoded(line, log.encoding)
             except UnicodeDecodeError:
                 return number
     return None

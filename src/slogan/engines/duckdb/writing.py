@@ -66,5 +66,6 @@ def _options(log: SearchLog) -> str:
     packing = PACKINGS[log.compression]
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
-    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
-    return f"FORMAT csv, {raw}HEADER {log.header}, COMPRESSION {packing}"
+    raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "
+    between = f"DELIMITER {literal(log.delimiter)}"
+    return f"FORMAT csv, {between}, {raw}HEADER {log.header}, COMPRESSION {packing}"

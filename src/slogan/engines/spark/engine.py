@@ -207,7 +207,7 @@ def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
 
 def column_names(
     spark: Spark, addresses: tuple[str, ...], kind: str, encoding: str
-) -> tuple[str, ...]:
+) -> tuple[str, ...] | str:
     """The columns of a log at these addresses; see `EngineSettings.peek`."""
     problem = "Spark cannot read what is at that address"
     hint = "check the address, and that Spark has what its scheme needs: --spark-conf"

@@ -7,9 +7,9 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
-from slogan.logs.files import split_fields
 from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8, OPEN_QUOTE
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import CP1252
 
 PARSED = "try_parse_json(concat('[', line, ']'))"
 """A line of JSON; in brackets, so that anything after the object makes the line unreadable."""
@@ -52,15 +52,14 @@ def paths(log: SearchLog) -> list[str]:
 
 def column_names(
     session: SparkSession, addresses: tuple[str, ...], kind: str, encoding: str
-) -> tuple[str, ...]:
-    """The columns of a log at these addresses."""
+) -> tuple[str, ...] | str:
+    """The columns of a log at these addresses, or the header line that declares them."""
     if kind == "parquet":
         return tuple(_parquet(session, list(addresses)).columns)
     first = lines(session, list(addresses), encoding).filter("beginning").head()
     if first is None:
         raise EmptyLogError("there is nothing at that address", hint="check the address")
-    line = str(first["line"]).removeprefix(_MARK)
-    return split_fields(line, kind)
+    return str(first["line"]).removeprefix(_MARK)
 
 
 def address(file: Path) -> str:
@@ -119,6 +118,8 @@ def _require_text(schema: StructType, log: SearchLog) -> None:
 def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
     """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
     text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
+    if encoding == "cp1252":
+        text = f"translate({text}, '{''.join(map(chr, CP1252))}', '{''.join(CP1252.values())}')"
     beginning = "_metadata.file_block_start = 0 AS beginning"
     read = session.read.text(places, lineSep="\n")
     read = read.selectExpr(f"{text} AS text", "_metadata.file_name AS file", beginning)
@@ -171,8 +172,8 @@ def json_path(key: str) -> str:
 
 
 def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
-    """Lines split at commas outside quotes; a quote left beside quoted fields is one too many."""
-    names = log.columns.names
+    """Lines split at delimiters outside quotes; a quote beside quoted fields is one too many."""
+    names, sign = log.columns.names, log.delimiter
     header = ", ".join(f":header{i}" for i in range(len(names)))
     marked = f"concat(:mark, :header0){header.removeprefix(':header0')}"
     line = "line" if log.header else "trim(LEADING :mark FROM line)"
@@ -185,14 +186,15 @@ def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
             WHEN {_RETURN} THEN 'unreadable'
             WHEN regexp_like(regexp_replace(line, :quoted, '$1'), :open) THEN '{OPEN_QUOTE}'
             WHEN size(c) <> {len(names)} THEN 'unreadable'""",
-        f"""SELECT line, file, transform(regexp_extract_all(concat(',', line), :fields, 1), f ->
+        f"""SELECT line, file, transform(regexp_extract_all(concat(:sign, line), :fields, 1), f ->
                 IF(startswith(f, '"'), replace(substring(f, 2, length(f) - 2), '""', '"'), f)) AS c
             FROM (SELECT {line} AS line, file FROM {{read}})""",
         {
             "mark": _MARK,
-            "open": '(^|,)"',
-            "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)',
-            "fields": ',("[^"]*+(?:""[^"]*+)*+"|[^",][^,]*+|)',
+            "sign": sign,
+            "open": f'(^|[{sign}])"',
+            "quoted": rf'(\A|[{sign}])"[^"]*+(?:""[^"]*+)*+"(?=[{sign}]|\Z)',
+            "fields": f'[{sign}]("[^"]*+(?:""[^"]*+)*+"|[^"{sign}][^{sign}]*+|)',
             **{f"header{i}": name for i, name in enumerate(names) if log.header},
         },
         lines(session, paths(log), log.encoding),

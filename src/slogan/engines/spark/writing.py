@@ -108,16 +108,17 @@ def _cast(place: str, spark_type: str) -> str:
 def _headers(session: SparkSession, log: SearchLog, parts: int) -> DataFrame:
     """The header before everything else in each part."""
     names = log.columns.names
-    header = "\t".join(names) if log.format == "tsv" else ",".join(map(_csv_field, names))
+    if log.format == "csv":
+        names = tuple(_csv_field(name, log.delimiter) for name in names)
     return run(
         "SELECT part, -1L, '', '', :header FROM {parts}",
-        {"header": header},
+        {"header": log.delimiter.join(names)},
         parts=frame_of(session, part=np.arange(parts)),
     )
 
 
-def _csv_field(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if {*text} & {*'",\r\n'} else text
+def _csv_field(text: str, sign: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if {*text} & {*f'"{sign}\r\n'} else text
 
 
 def _lines(
@@ -136,8 +137,8 @@ def _lines(
     return run(
         f"SELECT {_KEYS}, {line} AS line FROM {{r}}",
         {
-            "between": "\t" if log.format == "tsv" else ",",
-            "special": '[",\r\n]',
+            "between": log.delimiter,
+            "special": f'["{log.delimiter}\r\n]',
             **{f"key{i}": name for i, name in enumerate(places)},
         },
         r=released,

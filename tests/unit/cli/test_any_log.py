@@ -1,0 +1,138 @@
+"""What people type about the files they have, and what they see: the rows of a review."""
+
+import json
+
+import pytest
+
+AOL = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "".join(
+    f"{u}\tmaps\t2006-03-01 10:00:00\t1\twww.maps.com\n" for u in range(1, 9)
+)
+NAMED = ("--user", "Kundennummer", "--query", "Suchbegriff", "--url", "Geklickter Link")
+EXPORT = "Kundennummer;Suchbegriff;Geklickter Link;Datum\r\n" + "".join(
+    f'{u};"Schuhe; rot";www.laden.de/schuhe;1.2.2024\r\n' for u in range(1, 9)
+)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(name, text, *, mark=b"", encoding="utf-8"):
+        (tmp_path / name).write_bytes(mark + text.encode(encoding))
+        return name
+
+    return write
+
+
+def test_aol_is_read_at_once(here, save):
+    said = here("inspect", save("aol.tsv", AOL)).stderr
+
+    assert "Read as TSV, 1 file." in said
+    assert "user: AnonID, query: Query, url: ClickURL" in said
+
+
+def test_semicolons_a_mark_and_windows_lines(here, save):
+    file = save("export.csv", EXPORT, mark=b"\xef\xbb\xbf")
+    said = here("inspect", file, *NAMED)
+
+    assert said.returncode == 0
+    assert "Read as CSV, semicolon between fields, 1 file." in said.stderr
+    assert json.loads(here("inspect", file, *NAMED, "--json").stdout)["users"] == 8
+
+
+@pytest.mark.parametrize("text", [EXPORT, EXPORT.replace(";", ",")])
+def test_names_that_say_nothing_lead_to_the_list_of_columns(here, save, text):
+    file = save("export.csv", text)
+    said = here("inspect", file)
+
+    assert said.returncode == 2
+    assert "no name among the 4 columns says which is the user" in said.stderr
+    assert "slogan inspect LOG --show-header lists the columns" in said.stderr
+    assert "Kundennummer" not in said.stderr  # the first line may be data
+
+
+def test_show_header_lists_names_and_kinds_and_no_value(here, save):
+    said = here("inspect", save("export.csv", EXPORT), "--show-header")
+
+    assert said.returncode == 0
+    for line in ("1 Kundennummer number", "2 Suchbegriff text", "3 Geklickter Link url"):
+        assert line in said.stderr
+    assert "4 Datum date or time" in said.stderr
+    assert "Schuhe" not in said.stderr
+    assert "laden" not in said.stderr
+
+
+def test_show_header_says_what_each_column_is_read_as(here, save):
+    told = json.loads(here("inspect", save("aol.tsv", AOL), "--show-header", "--json").stdout)
+
+    roles = {column["name"]: column["role"] for column in told["columns"]}
+    assert roles == {
+        "AnonID": "user",
+        "Query": "query",
+        "QueryTime": None,
+        "ItemRank": None,
+        "ClickURL": "url",
+    }
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "customer_id,search term,clicked_link",
+        "Visitor ID,Keyword,Item",
+        "session,keywords,product_id",
+        "memberId,Search-Query,Landing Page",
+        "client,search_term,target",
+        "device id,phrase,Document",
+    ],
+)
+def test_names_in_the_words_people_use(here, save, header):
+    file = save("log.csv", header + "\n" + "".join(f"{u},q,u\n" for u in range(5)))
+
+    assert json.loads(here("inspect", file, "--json").stdout)["shared"]["pairs"] == 1
+
+
+def test_people_come_before_sessions_and_clicks_before_items(here, save):
+    text = "session_id,item,url,query,user_id\n" + "".join(f"{u},i,u,q,{u % 2}\n" for u in range(6))
+    told = json.loads(here("inspect", save("log.csv", text), "--json").stdout)
+
+    assert (told["users"], told["columns"]["url"]) == (2, "url")
+
+
+@pytest.mark.parametrize("typed", ["Kundennumer", "kundennummer", "Kunden-Nummer"])
+def test_a_typo_in_a_name(here, save, typed):
+    said = here("inspect", save("export.csv", EXPORT), "--user", typed, *NAMED[2:])
+
+    assert said.returncode == 2
+    assert f"there is no column '{typed}'; did you mean 'Kundennummer'?" in said.stderr
+    assert "give --user 'Kundennummer'" in said.stderr
+
+
+def test_one_lf_among_crlf_is_just_read(here, save):
+    file = save("mixed.csv", EXPORT.replace("\r\n", "\n", 2))
+
+    assert json.loads(here("inspect", file, *NAMED, "--json").stdout)["clicks"] == 8
+
+
+def test_windows_1252_is_read_and_its_option_named(here, save):
+    text = EXPORT.replace("Schuhe", "Gürtel für 5 €")
+    file = save("export.csv", text, encoding="cp1252")
+    refused = here("inspect", file, *NAMED)
+
+    assert refused.returncode == 2
+    assert "export.csv, line 2: not UTF-8" in refused.stderr
+    assert "--encoding cp1252" in refused.stderr
+    read = here("inspect", file, *NAMED, "--encoding", "cp1252")
+    assert "semicolon between fields, cp1252, 1 file." in read.stderr
+
+
+def test_utf_16_is_named_with_the_command_that_converts_it(here, save):
+    said = here("inspect", save("export.csv", EXPORT, encoding="utf-16"), *NAMED)
+
+    assert "export.csv is in UTF-16" in said.stderr
+    assert "iconv -f UTF-16 -t UTF-8 FILE > NEW" in said.stderr
+
+
+def test_one_column_leads_to_the_delimiter(here, save):
+    said = here("inspect", save("log.csv", "user:query:url\n1:q:u\n"))
+
+    assert "the log has one column only" in said.stderr
+    assert "separated by a comma, semicolon, pipe or tab: give --delimiter" in said.stderr
