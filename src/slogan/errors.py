@@ -6,6 +6,7 @@ None quotes a query, a url or a user-ID.
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 _OPTION = re.compile(
@@ -37,9 +38,13 @@ class SloganError(Exception):
     exit_code = 1
 
     def __init__(self, problem: str, *, hint: str) -> None:
-        super().__init__(f"{in_python(problem)}\n  hint: {in_python(hint)}")
-        self.problem = problem
-        self.hint = hint
+        self.problem, self.hint = problem, hint
+        self.say(str)
+
+    def say(self, words: Callable[[str], str]) -> None:
+        """Say it in other words: the same problem and hint, reworded."""
+        self.problem, self.hint = words(self.problem), words(self.hint)
+        self.args = (f"{in_python(self.problem)}\n  hint: {in_python(self.hint)}",)
 
 
 def in_python(text: str) -> str:

@@ -173,6 +173,50 @@ def test_delimiters_and_encodings_are_read_and_written_alike(spark, tmp_path, si
     assert rows[0][0] == sign.join(NAMES)
 
 
+QUERIES = {
+    "csv": lambda rows: "".join(
+        f"{u};{q.replace(';', '')}\n" for u, q in [("user", "query"), *rows]
+    ),
+    "jsonl": lambda rows: "".join(json.dumps({"user": u, "query": q}) + "\n" for u, q in rows),
+    "parquet": None,
+}
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_logs_of_queries_are_counted_and_written_alike(spark, tmp_path, kind):
+    file, rows = tmp_path / f"log.{kind}", [(u, q.replace('"', "")) for u, q, _, _ in ROWS]
+    if kind == "parquet":
+        duckdb.sql(
+            f"SELECT col0::INTEGER AS user, col1 AS query FROM (VALUES {str(rows)[1:-1]})"
+        ).write_parquet(str(file))
+    else:
+        file.write_text(QUERIES[kind](rows))
+    log = read(file, url="none", count="none")
+    made = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        made.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert made[0] == made[1]
+    assert len(made[0]) > 2
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "log.parquet", "log.jsonl"])
+def test_searches_without_a_click_are_counted_and_written_alike(spark, tmp_path, name):
+    searched = [(u, q, "", n) for u, q, _, n in ROWS[::2]]
+    log = read(save(tmp_path, name, [*ROWS, *searched]), searches="all")
+    made = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        made.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert made[0] == made[1]
+
+
 def test_what_comes_to_the_driver_is_announced_and_must_fit(spark, tmp_path):
     log, said = read(save(tmp_path, "log.tsv", ROWS)), []
     little = replace(spark, memory_limit="1KB")

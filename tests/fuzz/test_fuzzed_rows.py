@@ -45,26 +45,27 @@ def log_file(folder, kind):
     return folder / f"log.{kind.rstrip(SIGNS)}"
 
 
-def opinion(kind, line, encoding):
+def opinion(kind, line, encoding, searches):
+    how = {"sign": sign(kind)} if kind.startswith("csv") else {}
     try:
-        if kind.startswith("csv"):
-            return oracle.csv(line, encoding, sign(kind))
-        return getattr(oracle, kind)(line, encoding)
+        return getattr(oracle, kind.rstrip(SIGNS))(line, encoding, searches=searches, **how)
     except oracle.LenientError:
         return LENIENT
 
 
-def expected(data, kind, encoding):
+def expected(data, kind, encoding, searches=False):
     """What the plain reader says of each line, without the header."""
     lines = oracle.lines(data)[kind != "jsonl" :]
-    return [(line, opinion(kind, line, encoding)) for _, line in lines]
+    return [(line, opinion(kind, line, encoding, searches)) for _, line in lines]
 
 
-def disagreements(data, kind, encoding, file):
+def disagreements(data, kind, encoding, file, searches):
     """Each line that DuckDB sees in another way, as (line, ours, its)."""
     file.write_bytes(data)
-    rows, unread = read_by_duckdb(file, encoding=encoding)
-    told = expected(data, kind, encoding)
+    rows, unread = read_by_duckdb(
+        file, encoding=encoding, searches="all" if searches else "clicked"
+    )
+    told = expected(data, kind, encoding, searches)
     readable = [(line, verdict) for line, verdict in told if verdict is not None]
     found = [
         (line, verdict, row)
@@ -76,22 +77,33 @@ def disagreements(data, kind, encoding, file):
     return found
 
 
-def agree(kind, encoding, seed, rows, file):
+def agree(kind, encoding, seed, rows, file, *, searches=False):
     """Compare one batch; returns how many lines were judged, and the bytes."""
     data = made(kind, rows, seed)
-    if disagreements(data, kind, encoding, file):
+    if disagreements(data, kind, encoding, file, searches):
         lines = [part + b"\n" for part in data.split(b"\n")]
         head = (kind != "jsonl") + 1
         some = shrunk(
             lines[head:],
-            lambda less: disagreements(b"".join(lines[:head] + less), kind, encoding, file),
+            lambda less: disagreements(
+                b"".join(lines[:head] + less), kind, encoding, file, searches
+            ),
         )
         least = b"".join(lines[:head] + some)
+        found = disagreements(least, kind, encoding, file, searches)
         pytest.fail(
-            f"{least!r}: {disagreements(least, kind, encoding, file)}\nrepeat: SLOGAN_FUZZ={seed} "
+            f"{least!r}: {found}\nrepeat: SLOGAN_FUZZ={seed} "
             f"python -m pytest {__file__} -k '{kind}-{encoding}'"
         )
     return len(expected(data, kind, encoding)), data
+
+
+@ON_EVERY_READER
+def test_every_search_is_read_as_documented(tmp_path, ladder, kind, encoding):
+    """With `--searches all` rows without a url count."""
+    for seed in seeds(20, 2):
+        lines, _ = agree(kind, encoding, seed, 300, log_file(tmp_path, kind), searches=True)
+        ladder.count("cases tried", lines)
 
 
 @ON_EVERY_READER

@@ -96,7 +96,9 @@ def audit(
                 attacks += attacker.private(hist, counts)
             else:
                 users = mode if isinstance(mode, SyntheticUsers) else SyntheticUsers()
-                attacks += attacker.synthetic(hist, users, urls)
+                kinds = Kinds.asked(users.association, users.taxonomy)
+                kinds = kinds.for_log(urls=source.columns.url is not None)
+                attacks += attacker.synthetic(hist, users.selector, kinds, urls)
     return Findings(
         mode="synthetic" if counts is None else counts.kind.counts,
         epsilon=spendable.epsilon_value,
@@ -171,16 +173,17 @@ class _Attacker:
                 *private.on_released(garden, rows.output, self.claim),
             ]
 
-    def synthetic(self, hist: PairHistogram, mode: SyntheticUsers, urls: Urls) -> list[Attack]:
+    def synthetic(
+        self, hist: PairHistogram, selector: str, kinds: Kinds, urls: Urls
+    ) -> list[Attack]:
         """Synthetic users."""
-        kinds = Kinds.asked(mode.association, mode.taxonomy)
         spending = spread(self.budget, association=kinds.looks)
         garden = self._planted(hist, spending)
         users, known = make_users(
             _alone(garden.hist),
             self.budget,
             spending,
-            selection.load(mode.selector),
+            selection.load(selector),
             objective=self.objective,
             group=kinds.grouping(_with_planted(urls, hist.pairs)),
             rng=self.rng,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from slogan.workflows.inspect import Inspection
 
 
+_UNSHARED = "Check that the columns above are the right ones; --url none shares queries alone."
+
+
 def inspect(
     log: Logs,
     /,
@@ -59,12 +62,19 @@ def columns_text(header: Header) -> RenderableType:
 
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
-    names = ("clicks", "users", "queries", "urls", "pairs")
-    sizes = (inspection.whole, inspection.shared)
-    rows = ([name, *(f"{getattr(size, name):,}" for size in sizes)] for name in names)
+    from slogan.logs.words import PAIRS, worded
+
+    items, sizes = inspection.log.items, (inspection.whole, inspection.shared)
+    names = ("clicks", "users", "queries", *(("urls", "pairs") if items == PAIRS else ()))
+    rows = (
+        [worded(name, items), *(f"{getattr(size, name):,}" for size in sizes)] for name in names
+    )
     counted = inspection.counted
     lines = [
         *how_read(inspection.log),
         *skipped_rows(counted.rows_without_click, counted.bad_rows),
     ]
+    lines.append("Only what is shared by 2 or more users can ever be released.")
+    if not inspection.shared.pairs:
+        lines.append(f"Nothing is shared, so nothing can be released. {_UNSHARED}")
     return with_notes(table(("", "the log", "shared by 2+ users"), rows), lines)

@@ -49,9 +49,11 @@ class Reading:
     query: str | None = None
     "Query column."
     url: str | None = None
-    "Column of the clicked url."
+    "Column of the clicked url; none for a log of queries, as if the header has no such column."
     count: str | None = None
-    "Column with the number of clicks; none if each row with a url is one click."
+    "Column with the number of clicks; none if each row is one click, or one search."
+    searches: Literal["clicked", "all"] = "clicked"
+    "Leave searches without a click out, or count them as items without a url."
     format: str | None = None
     "tsv, csv, jsonl or parquet. By default the file's name says which."
     columns: str | None = None
@@ -80,7 +82,13 @@ class Reading:
         """The log meant by these options."""
         from slogan.logs.searchlog import read
 
-        return read(list(files), **self._roles(), **self._form(), on_bad_row=self.on_bad_row)
+        return read(
+            list(files),
+            **self._roles(),
+            **self._form(),
+            searches=self.searches,
+            on_bad_row=self.on_bad_row,
+        )
 
     def header(self, files: list[str]) -> Header:
         """The columns of the log, whatever they mean."""

@@ -147,14 +147,20 @@ def released(
     saved: Saved, lines: list[str], shared: LogSizes | None = None, *, first: Sequence[str] = ()
 ) -> RenderableType:
     """What must not be missed, how much went in and came out, and what comes next."""
+    from slogan.logs.words import worded
+
     summary = saved.summary
     rows = (
         ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
         ("pairs", summary.pairs, shared and shared.pairs, summary.pairs_out),
         ("users", summary.users, shared and shared.users, summary.users_out),
     )
-    headings = ("", "in the log", *(["shared"] if shared else []), "released")
-    cells = [[name, *(f"{n:,}" for n in numbers if n is not None)] for name, *numbers in rows]
+    headings = ("", "in the log", *(["shared by 2+ users"] if shared else []), "released")
+    cells = [
+        [worded(name, summary.items), *(f"{n:,}" for n in numbers if n is not None)]
+        for name, *numbers in rows
+    ]
+    lines = [worded(line, summary.items) for line in lines]
     test_run = ["TEST RUN: seeded, protects nobody, refused by verify"] if summary.test_run else []
     rest = [
         *skipped_rows(summary.rows_without_click, summary.bad_rows),
@@ -173,6 +179,7 @@ def released(
 def how_read(log: SearchLog) -> list[str]:
     """How a log was read, one fact a line."""
     from slogan.logs.text import DELIMITERS
+    from slogan.logs.words import worded
 
     columns, parts = log.columns, len(log.files) + len(log.addresses)
     kind = log.suffix.removeprefix(".").upper() if parts else "a table"
@@ -182,12 +189,23 @@ def how_read(log: SearchLog) -> list[str]:
         *([log.encoding] if log.encoding != "utf-8" else []),
         *([f"{parts} file{'s' * (parts != 1)}"] if parts else []),
     ]
-    clicks = columns.count or "one for each row with a url"
-    roles = f"user: {columns.user}, query: {columns.query}, url: {columns.url}, clicks: {clicks}"
-    return [f"Read as {', '.join([kind, *details])}.", f"Columns: {roles}."]
+    each = "one for each row" + ("" if log.counts_searches else " with a url")
+    roles = [
+        f"user: {columns.user}",
+        f"query: {columns.query}",
+        f"url: {columns.url or 'none'}",
+        f"{worded('clicks', log.items)}: {columns.count or each}",
+    ]
+    lines = [f"Read as {', '.join([kind, *details])}.", f"Columns: {', '.join(roles)}."]
+    if columns.url is None:
+        lines.append("Without a url column each query is an item. If there is one: --url NAME.")
+    elif log.searches == "all":
+        lines.append("Searches without a click count, as items without a url.")
+    return lines
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
     """How many rows were skipped, and why."""
-    lines = [f"{without_click:,} rows without a click left out"] if without_click else []
+    left_out = f"Left out {without_click:,} searches without a click (--searches all keeps them)."
+    lines = [left_out] if without_click else []
     return [*lines, *(f"{n:,} bad rows skipped: {reason}" for reason, n in bad_rows.items())]

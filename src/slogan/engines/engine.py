@@ -211,9 +211,11 @@ def require_counted(value: T | None) -> T:
 def require_clicks(clicks: int, rows_without_click: int) -> None:
     """Refuse a log without clicks, and one whose clicks are too many for exact sums."""
     if clicks == 0:
+        if not rows_without_click:
+            raise EmptyLogError("the log has no rows", hint="check the file, and --on-bad-row")
         raise EmptyLogError(
-            f"the log holds no click ({rows_without_click} rows without one)",
-            hint="check that --url names the column of the clicked url",
+            f"none of the {rows_without_click:,} rows has a clicked url",
+            hint="if the log has queries only, add --url none; else name its column with --url",
         )
     if clicks > MOST_CLICKS:
         raise BadRowError(

@@ -43,15 +43,16 @@ class Columns:
     names: tuple[str, ...]
     user: str
     query: str
-    url: str
+    url: str | None
+    """None for a log of queries without clicks: its items are queries, not query-url pairs."""
     count: str | None
-    """None for a log of events: each row with a url is one click."""
+    """None for a log of events: each row is one click, or one search."""
 
     @property
     def roles(self) -> dict[str, str]:
         """The name of the column for each role that has one."""
-        roles = {"user": self.user, "query": self.query, "url": self.url}
-        return roles if self.count is None else {**roles, "count": self.count}
+        roles = {"user": self.user, "query": self.query, "url": self.url, "count": self.count}
+        return {role: name for role, name in roles.items() if name is not None}
 
 
 def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
@@ -65,7 +66,7 @@ def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: 
     _require_names(names)
     roles: dict[str, Any] = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
     for role, name in roles.items():
-        if name is None and role != "count":
+        if name is None and role in ("user", "query"):
             raise _missing(_which(role, names), role, names, show=show)
     chosen = [name for name in roles.values() if name is not None]
     if len(set(chosen)) != len(chosen):
@@ -106,8 +107,10 @@ def known_names(role: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
-    if given in names or (role == "count" and given in NONE):
-        return given if given in names else None
+    if given in NONE and role in ("url", "count"):
+        return None
+    if given in names:
+        return given
     if given is not None:
         problem = f"there is no column {given!r}"
         alike = {name.lower(): name for name in reversed(names)}

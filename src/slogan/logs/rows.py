@@ -25,8 +25,10 @@ class Fields:
 
     user: str
     query: str
-    url: str
+    url: str = "NULL"
     count: str | None = None
+    searches: bool = False
+    """Whether a row without a url counts: as a pair of its query and an empty url."""
     unreadable: str = "NULL"
     """Why the row cannot be taken apart, or NULL."""
     user_type: str = "VARCHAR"
@@ -47,10 +49,13 @@ def rows_sql(source: str, fields: Fields) -> str:
     """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
     clicks = "1" if fields.count is None else _number(fields.count)
+    url, no_click = f"({fields.url})::VARCHAR", f"WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'"
+    if fields.searches:
+        url, no_click = f"coalesce({url}, '')", ""
     return f"""
         SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
             WHEN unreadable IS NOT NULL THEN unreadable
-            WHEN url IS NULL OR url = '' THEN {literal(NO_CLICK)}
+            {no_click}
             WHEN "user" IS NULL OR {blank} THEN 'user missing'
             WHEN query IS NULL OR query = '' THEN 'query missing'
             WHEN n IS NULL OR isnan(n) THEN 'count missing'
@@ -60,7 +65,7 @@ def rows_sql(source: str, fields: Fields) -> str:
             WHEN n <> floor(n) THEN 'count fractional'
         END AS reason
         FROM (SELECT ({fields.user})::{fields.user_type} AS "user",
-              ({fields.query})::VARCHAR AS query, ({fields.url})::VARCHAR AS url,
+              ({fields.query})::VARCHAR AS query, {url} AS url,
               {clicks}::DOUBLE AS n,
               {fields.unreadable} AS unreadable FROM {source})"""
 
@@ -130,7 +135,8 @@ def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
     names, columns = log.columns.names, log.columns.roles
     if log.format == "parquet":
-        return Fields(**{role: identifier(name) for role, name in columns.items()})
+        fields = {role: identifier(name) for role, name in columns.items()}
+        return Fields(**fields, searches=log.counts_searches)
     unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
     places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
     if log.format == "csv":
@@ -144,6 +150,7 @@ def fields_of(log: SearchLog) -> Fields:
         places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
     return Fields(
         **places,
+        searches=log.counts_searches,
         unreadable=f"""CASE WHEN rest IS NOT NULL OR contains(line, {literal(LONE_RETURN)})
             THEN 'unreadable' {unreadable} END""",
     )
@@ -161,7 +168,7 @@ _WORDS_FOR = {
     "count fractional": "the count is a fraction",
     "count huge": "the count is 2^53 or more",
     "user missing": "the user-ID is missing",
-    "query missing": "the query is missing, but there is a click",
+    "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
 }
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from slogan.errors import LogFormatError, OptionError
 from slogan.logs.columns import NONE, Columns, assign_roles
@@ -19,10 +19,12 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
+from slogan.logs.words import PAIRS, QUERIES
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...] | str]
 """Looks at addresses, given with their format and encoding: names of columns, or a header line."""
+Searches = Literal["clicked", "all"]
 Schema = tuple[tuple[str, str], ...]
 """The columns that are declared, in order, and their types; a type that is not declared is text."""
 
@@ -56,6 +58,8 @@ class SearchLog(Form):
 
     columns: Columns
     skip_bad_rows: bool = False
+    searches: Searches = "clicked"
+    """Whether searches without a click are left out, or items of their own: pairs without url."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -67,6 +71,16 @@ class SearchLog(Form):
     def counts_events(self) -> bool:
         """Whether each row is one click, rather than a number of them."""
         return self.columns.count is None
+
+    @property
+    def items(self) -> str:
+        """What is counted and released: pairs of query and url, or queries where no url is."""
+        return QUERIES if self.columns.url is None else PAIRS
+
+    @property
+    def counts_searches(self) -> bool:
+        """Whether a row without a url counts."""
+        return self.columns.url is None or self.searches == "all"
 
 
 def read(
@@ -81,6 +95,7 @@ def read(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     on_bad_row: str = "error",
+    searches: str = "clicked",
     peek: Peek | None = None,
 ) -> SearchLog:
     """Describe a log without counting it: files, a glob, or a table of any common library.
@@ -91,13 +106,15 @@ def read(
         user: The column of the user-ID; found in the header if not given, as are the next three. In
             JSON Lines the keys are user, query, url and count unless they are named here.
         query: The column of the query.
-        url: The column of the clicked url.
+        url: The column of the clicked url; "none" for a log of queries without clicks, which is
+            also meant if the header has no such column. Then the items of the log are queries.
         count: The column of the number of clicks; without one, or for "none", each click is a row.
         columns: All column names in order, for a text file that has no header; for JSON Lines the
             keys, where these are not the named columns alone.
         delimiter: comma, semicolon, pipe or tab, or the sign itself; found in the header line if
             not given. Without a header it is a comma in CSV.
         encoding: utf-8, cp1252 or latin-1, of text files.
+        searches: Searches without a click are left out ("clicked"), or items of their own ("all").
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Who looks where this process cannot; see `slogan.engines`.
     """
@@ -106,6 +123,8 @@ def read(
         raise OptionError(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
         )
+    if searches not in ("clicked", "all"):
+        raise OptionError("searches are 'clicked' or 'all'", hint="leave --searches out")
     form, schema = declare(
         source,
         roles,
@@ -119,7 +138,9 @@ def read(
     found = assign_roles(tuple(name for name, _ in schema), roles, show=quotable)
     for file in _here(form) if form.format == "parquet" else ():
         require_modest(file, found.roles)
-    return SearchLog(**vars(form), columns=found, skip_bad_rows=on_bad_row == "skip")
+    return SearchLog(
+        **vars(form), columns=found, skip_bad_rows=on_bad_row == "skip", searches=searches
+    )
 
 
 def declare(

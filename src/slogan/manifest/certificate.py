@@ -90,6 +90,8 @@ class Summary(Record):
     users_out: Count
     test_run: bool
     seconds: dict[str, float]
+    items: Literal["pairs", "queries"] = "pairs"
+    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
     arrived: tuple[str, ...] = ()
     """What came to this process from an engine that runs elsewhere, each with its size."""
     warnings: tuple[str, ...] = ()

@@ -45,10 +45,11 @@ class PublishedLog(Record):
     columns: tuple[str, ...]
     user: str
     query: str
-    url: str
+    url: str | None
+    """None for a log of queries without clicks."""
     count: str | None
     delimiter: str | None = None
-    """What separates the fields of CSV; None for other formats and in older manifests."""
+    """What separates the fields of CSV: a comma if not told. None for other formats."""
 
 
 class SpentStage(Record):
@@ -163,8 +164,9 @@ def described(
         format=log.format,
         columns=log.columns if log.format == "jsonl" or not log.header else None,
         **{role: getattr(log, role) or "" for role in _ROLES},
-        delimiter=log.delimiter,
+        delimiter=log.delimiter or ("," if log.format == "csv" else None),
         encoding=encoding,
+        searches=str(manifest.parameters.get("searches", "clicked")),
         on_bad_row=on_bad_row,
         peek=peek,
     )

@@ -116,6 +116,7 @@ class Release(ABC):
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,
+            "items": self.log.items,
             "test_run": self.job.test_run,
             "seconds": self.job.steps.rounded(),
             "arrived": self.job.engine.arrived,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
     Fate,
@@ -281,4 +282,5 @@ def curator_page(
     manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
 ) -> str:
     """The curator's report: the public one, and what was computed from the raw log."""
-    return render("curator.html", CuratorPage(manifest, certificate, evaluation))
+    page = CuratorPage(manifest, certificate, evaluation)
+    return worded_page(render("curator.html", page), page.items)

@@ -1,6 +1,7 @@
 """What people type about the files they have, and what they see: the rows of a review."""
 
 import json
+import re
 
 import pytest
 
@@ -136,3 +137,89 @@ def test_one_column_leads_to_the_delimiter(here, save):
 
     assert "the log has one column only" in said.stderr
     assert "separated by a comma, semicolon, pipe or tab: give --delimiter" in said.stderr
+
+
+QUERIES = "visitor;keyword;when\n" + "".join(f"{u};shoes;2024\n" for u in range(1, 30))
+BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--solver", "exact")
+
+
+@pytest.mark.parametrize("option", [(), ("--url", "none"), ("--url", "")])
+def test_a_log_without_urls_is_a_log_of_queries(here, save, option):
+    said = here("inspect", save("noclick.csv", QUERIES), *option)
+
+    assert said.returncode == 0
+    assert "searches 29 29" in said.stderr
+    assert "url: none" in said.stderr
+    assert "Without a url column each query is an item" in said.stderr
+    assert "pairs" not in said.stderr
+
+
+def test_every_verb_speaks_of_queries(here, save, tmp_path):
+    file = save("noclick.csv", QUERIES)
+    said = [
+        here("sanitize", file, "-o", "out", *BUDGET).stderr,
+        here("verify", file, "out").stderr,
+        here("evaluate", file, "out").stderr,
+        here("synthesize", file, "-o", "made", "--epsilon", "3", "--delta", "1e-3").stderr,
+        here("frontier", file, "--exp-epsilons", "2", "--deltas", "0.5", "-o", "grid").stderr,
+    ]
+    pages = [p.read_text() for p in tmp_path.rglob("*.html")]
+    texts = [re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL) for page in pages]
+    manifests = [json.loads(p.read_text()) for p in tmp_path.rglob("manifest.json")]
+
+    assert len(pages) == 5
+    for text in [*said, *texts, *(" ".join(m["guarantees"]) for m in manifests)]:
+        assert not re.search(r"\b(pairs?|clicks?|clicked)\b", text.replace("pairs_from", ""))
+    assert (tmp_path / "out/public/log.csv").read_text().startswith("visitor;keyword;when\n")
+    assert all(m["log"]["url"] is None for m in manifests)
+    assert here("verify", file, "out").returncode == 0
+    assert here("verify", file, "made").returncode == 0
+
+
+def test_a_url_column_that_is_empty_is_an_error_that_names_the_option(here, save):
+    file = save("shop.tsv", "user\tquery\turl\n" + "".join(f"{u}\tq\t\n" for u in range(27)))
+    said = here("inspect", file)
+
+    assert said.returncode == 2
+    assert "none of the 27 rows has a clicked url" in said.stderr
+    assert "if the log has queries only, add --url none" in said.stderr
+    assert here("inspect", file, "--url", "none").returncode == 0
+
+
+def test_a_wrong_url_column_shows(here, save):
+    file = save("a.tsv", "user\tquery\ttime\n" + "".join(f"{u}\tq\t{u}\n" for u in range(9)))
+    said = here("inspect", file, "--url", "time")
+
+    assert "Nothing is shared, so nothing can be released." in said.stderr
+    assert "Check that the columns above are the right ones" in said.stderr
+
+
+def test_searches_without_a_click_are_left_out_or_kept(here, save, tmp_path):
+    rows = "".join(f"{u}\tq\t{'u.com' if u % 2 else ''}\n" for u in range(40))
+    file = save("a.tsv", "user\tquery\turl\n" + rows)
+    left_out = here("inspect", file)
+
+    assert "Left out 20 searches without a click (--searches all keeps them)." in left_out.stderr
+    kept = json.loads(here("inspect", file, "--searches", "all", "--json").stdout)
+    assert (kept["clicks"], kept["pairs"], kept["urls"]) == (40, 2, 1)
+    assert here("sanitize", file, "-o", "out", *BUDGET, "--searches", "all").returncode == 0
+    released = (tmp_path / "out/public/log.tsv").read_text().splitlines()[1:]
+    assert {line.partition("\t")[2] for line in released} == {"q\tu.com", "q\t"}
+    assert here("verify", file, "out").returncode == 0
+    assert here("evaluate", file, "out").returncode == 0
+
+
+def test_sites_say_nothing_about_queries(here, save):
+    asked = ("-o", "out", "--epsilon", "3", "--delta", "1e-3", "--association", "domains")
+    said = here("synthesize", save("noclick.csv", QUERIES), *asked)
+
+    assert said.returncode == 2
+    assert "--association domains goes by urls, and the log has none" in said.stderr
+
+
+def test_an_error_about_queries_speaks_of_queries(here, save):
+    rows = "".join(f"{u};query {u}\n" for u in range(9))
+    said = here("sanitize", save("a.csv", "user;query\n" + rows), "-o", "out", *BUDGET)
+
+    assert said.returncode == 3
+    assert "no query is shared: each of the 9 queries of 9 users belongs to one user" in said.stderr

@@ -224,7 +224,7 @@ class DuckDBEngine:
     @clearly()
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = require_counted(self._result)
-        texts = "SELECT count(DISTINCT query), count(DISTINCT url) FROM "
+        texts = "SELECT count(DISTINCT query), count(DISTINCT nullif(url, '')) FROM "
         # A row that is not counted has neither query nor url.
         return counted.sizes(self._one(f"{texts} rows"), self._one(f"{texts} pairs"))
 

@@ -37,7 +37,7 @@ def write_log(
     roles = {
         log.columns.user: "m.shown",
         log.columns.query: "p.query",
-        log.columns.url: "p.url",
+        log.columns.url: "nullif(p.url, '')",
         log.columns.count: "o.clicks",
     }
     columns = ", ".join(

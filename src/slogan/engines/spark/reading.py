@@ -25,9 +25,9 @@ _NUMBER = {
     "javas": "[0-9.][dDfF][ \t\n\x0b\x0c\r]*$|[\x00-\x08\x0e-\x1f]",
 }
 _ROWS = f"""
-    SELECT name, query, url, try_cast(n AS BIGINT) AS clicks, file, CASE
+    SELECT name, query, coalesce(url, '') AS url, try_cast(n AS BIGINT) AS clicks, file, CASE
         WHEN why IS NOT NULL THEN why
-        WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'
+        WHEN coalesce(url, '') = '' AND NOT :searches THEN '{NO_CLICK}'
         WHEN name IS NULL OR name = '' THEN 'user missing'
         WHEN query IS NULL OR query = '' THEN 'query missing'
         WHEN n IS NULL OR isnan(n) THEN 'count missing'
@@ -42,7 +42,8 @@ _ROWS = f"""
 def rows(session: SparkSession, log: SearchLog) -> DataFrame:
     """Every row of the log with the reason why it cannot be counted, if any."""
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
-    return run(_ROWS, source=kinds[log.format](session, log))
+    source = kinds[log.format](session, log)
+    return run(_ROWS, {"searches": log.counts_searches}, source=source)
 
 
 def paths(log: SearchLog) -> list[str]:
@@ -89,11 +90,12 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
     table, columns = typed_table(session, log), log.columns
     _require_text(table.schema, log)
     count = "1" if columns.count is None else quoted(columns.count)
+    url = "NULL" if columns.url is None else quoted(columns.url)
     file = "'the table'" if log.table is not None else "_metadata.file_name"
     return run(
         f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
                    CAST({quoted(columns.query)} AS STRING) AS query,
-                   CAST({quoted(columns.url)} AS STRING) AS url,
+                   CAST({url} AS STRING) AS url,
                    try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
                    slogan_file AS file
             FROM {{named}}""",
@@ -211,7 +213,7 @@ def _roles(
 ) -> DataFrame:
     """The four roles from texts at these places of a source, with the file and why not, if so."""
     columns = log.columns
-    clicks = "1D"
+    clicks, url = "1D", "NULL" if columns.url is None else place[columns.url]
     if columns.count is not None:
         text = place[columns.count]
         plain = f"regexp_replace({text}, :joined, '')"
@@ -219,7 +221,7 @@ def _roles(
         args = args | _NUMBER
     return run(
         f"""SELECT {place[columns.user]} AS name, {place[columns.query]} AS query,
-                   {place[columns.url]} AS url, {clicks} AS n, file, CASE {why} END AS why
+                   {url} AS url, {clicks} AS n, file, CASE {why} END AS why
             FROM ({source})""",
         args,
         read=read,

@@ -77,9 +77,12 @@ def write_log(
         # A log of events gets one row per click back.
         released = released.selectExpr("*", "explode(sequence(1L, clicks)) AS nth")
     columns = log.columns
-    roles = {columns.user: "shown", columns.query: "query", columns.url: "url"}
-    if columns.count is not None:
-        roles[columns.count] = "clicks"
+    roles: dict[str | None, str] = {
+        columns.user: "shown",
+        columns.query: "query",
+        columns.url: "nullif(url, '')",
+        columns.count: "clicks",
+    }
     places = {name: roles.get(name, "NULL") for name in columns.names}
     if log.format == "parquet":
         values = (
@@ -96,12 +99,10 @@ def write_log(
 
 
 def _cast(place: str, spark_type: str) -> str:
-    if place == "NULL":
-        return f"CAST(NULL AS {spark_type})"
     # A cast alone would not fail in a session where ANSI mode is off.
     return (
-        f"coalesce(try_cast({place} AS {spark_type}), "
-        f"CAST(raise_error('does not fit') AS {spark_type}))"
+        f"IF({place} IS NULL, CAST(NULL AS {spark_type}), coalesce(try_cast({place} AS "
+        f"{spark_type}), CAST(raise_error('does not fit') AS {spark_type})))"
     )
 
 
