@@ -36,7 +36,9 @@ Seed = Annotated[
 LogAndRelease = Annotated[
     str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
 ]
-Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
+Logs = Annotated[
+    list[str], Parameter(name="LOG", help="File, several, a quoted glob, or DATABASE::TABLE.")
+]
 
 
 @Parameter(name="*", group=Group("Reading the log"))
@@ -60,6 +62,8 @@ class Reading:
     "Names of all columns with commas between them, for a text file without a header."
     delimiter: str | None = None
     "comma, semicolon, pipe or tab, for CSV. By default it is found in the header line."
+    sql: str | None = None
+    "Query of a DuckDB or SQLite file, or of a PostgreSQL server, in place of DATABASE::TABLE."
     encoding: str = "utf-8"
     "utf-8, cp1252 (Windows, Excel) or latin-1. When in doubt, leave it out."
     on_bad_row: Literal["error", "skip"] = "error"
@@ -108,6 +112,7 @@ class Reading:
             "columns": None if self.columns is None else tuple(self.columns.split(",")),
             "delimiter": self.delimiter,
             "encoding": self.encoding,
+            "sql": self.sql,
         }
 
     @property

@@ -178,11 +178,14 @@ def released(
 
 def how_read(log: SearchLog) -> list[str]:
     """How a log was read, one fact a line."""
+    from slogan.logs.databases import Database
     from slogan.logs.text import DELIMITERS
     from slogan.logs.words import worded
 
     columns, parts = log.columns, len(log.files) + len(log.addresses)
-    kind = log.suffix.removeprefix(".").upper() if parts else "a table"
+    kind = log.suffix.removeprefix(".").upper()
+    if log.table is not None:
+        parts, kind = 0, str(log.table) if isinstance(log.table, Database) else "a table"
     between = [name for name, sign in DELIMITERS.items() if sign == log.delimiter]
     details = [
         *([f"{between[0]} between fields"] if log.format == "csv" else []),

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,17 +55,42 @@ class Columns:
         roles = {"user": self.user, "query": self.query, "url": self.url, "count": self.count}
         return {role: name for role, name in roles.items() if name is not None}
 
+    def path(self, name: str) -> tuple[str, ...]:
+        """The column that a name stands for, and the fields inside it that lead to its value."""
+        return path_of(name, self.names)
 
-def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
+    @property
+    def emptied(self) -> tuple[str, ...]:
+        """The columns that come back empty."""
+        modelled = {self.path(name)[0] for name in self.roles.values()}
+        return tuple(name for name in self.names if name not in modelled)
+
+
+def path_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The column of that name, or for who.id the column who and its field id; empty for neither."""
+    if name in names:
+        return (name,)
+    within = [column for column in names if name.startswith(f"{column}.")]
+    column = max(within, key=len, default="")
+    return (column, *name.removeprefix(f"{column}.").split(".")) if column else ()
+
+
+def assign_roles(
+    names: tuple[str, ...], given: dict[str, str | None], *, show: bool, nested: bool = False
+) -> Columns:
     """Find out which column is the user, the query, the url and the count.
 
     Args:
         names: The log's column names.
         given: For each role the name the caller gave, or None to detect it.
         show: Whether the names may be quoted in an error; without a header they are data.
+        nested: Whether columns may have fields inside them, named as who.id.
     """
     _require_names(names)
-    roles: dict[str, Any] = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
+    inside = {role: n for role, n in given.items() if nested and n and path_of(n, names)}
+    roles: dict[str, Any] = {
+        role: inside.get(role) or _role(role, names, given[role], show=show) for role in _KNOWN_AS
+    }
     for role, name in roles.items():
         if name is None and role in ("user", "query"):
             raise _missing(_which(role, names), role, names, show=show)
@@ -136,6 +162,7 @@ def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> 
     if len(names) == 1:
         hint = "fields are separated by a comma, semicolon, pipe or tab: give --delimiter"
         return MissingColumnError(problem, hint=f"{hint}; {_LIST}; {_NO_HEADER}")
-    what = f"; the columns are {', '.join(names)}" if show else ""
-    hint = f"name it: --{role} NAME; {_LIST}; {_NO_HEADER}"
-    return MissingColumnError(f"{problem}{what}", hint=hint)
+    if show:
+        listed = f"{problem}; the columns are {', '.join(names)}"
+        return MissingColumnError(listed, hint=f"name it: --{role} NAME; {_LIST}")
+    return MissingColumnError(problem, hint=f"name it: --{role} NAME; {_LIST}; {_NO_HEADER}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.errors import BadRowError
-from slogan.logs.files import identifier, plain_glob
+from slogan.logs.files import field_sql, literal, plain_glob
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.text import LONE_RETURN, LONGEST_LINE, NO_DELIMITER, as_whole_lines
 
@@ -38,11 +38,6 @@ class Fields:
 def plain_type(sql_type: str) -> str:
     """The type without its values: an ENUM would carry every value of the log into a release."""
     return "VARCHAR" if "ENUM" in sql_type.upper() else sql_type
-
-
-def literal(text: str) -> str:
-    """The text as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def rows_sql(source: str, fields: Fields) -> str:
@@ -134,20 +129,22 @@ def _names(files: tuple[Path, ...]) -> str:
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
     names, columns = log.columns.names, log.columns.roles
+    paths = {role: log.columns.path(name) for role, name in columns.items()}
     if log.format == "parquet":
-        fields = {role: identifier(name) for role, name in columns.items()}
+        fields = {role: field_sql(path) for role, path in paths.items()}
         return Fields(**fields, searches=log.counts_searches)
-    unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
-    places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
-    if log.format == "csv":
-        unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
-    elif log.format == "jsonl":
+    if log.format == "jsonl":
         valid = "CASE WHEN json_valid(line) THEN line END"
-        pointers = {role: literal(json_pointer(name)) for role, name in columns.items()}
+        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
         kinds = ", ".join(f"json_type({valid}, {pointer})" for pointer in pointers.values())
         unreadable = f"""WHEN json_type({valid}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
             WHEN list_has_any([{kinds}], ['OBJECT', 'ARRAY']) THEN 'nested'"""
         places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
+    else:
+        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
+        places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
+    if log.format == "csv":
+        unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
     return Fields(
         **places,
         searches=log.counts_searches,
@@ -156,9 +153,9 @@ def fields_of(log: SearchLog) -> Fields:
     )
 
 
-def json_pointer(key: str) -> str:
-    """A key of a JSON object as a JSON pointer, whose special characters are ~ and /."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
+def json_pointer(*keys: str) -> str:
+    """Keys of JSON objects inside each other as a pointer, whose special characters are ~ and /."""
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 _WORDS_FOR = {
@@ -171,6 +168,7 @@ _WORDS_FOR = {
     "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
 }
+_NO_OBJECT = "not a JSON object"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
 BAD_ROW_HINT = "correct the row, or give --on-bad-row skip to leave such rows out and count them"
@@ -185,8 +183,10 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     what = _WORDS_FOR.get(reason, reason)
     if reason == "unreadable":
         columns = f"not {len(log.columns.names)} columns"
-        what = "not a JSON object" if log.format == "jsonl" else columns
+        what = _NO_OBJECT if log.format == "jsonl" else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
+    if what == _NO_OBJECT:
+        hint = f"if the file is one JSON array: jq -c '.[]' FILE > FILE.jsonl; else {hint}"
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)

@@ -9,7 +9,15 @@ from typing import Any, Literal, cast
 
 from slogan.errors import LogFormatError, OptionError
 from slogan.logs.columns import NONE, Columns, assign_roles
-from slogan.logs.files import expand, format_of, parquet_schema, require_modest, require_sound
+from slogan.logs.databases import Database, database
+from slogan.logs.files import (
+    expand,
+    format_of,
+    parquet_schema,
+    require_flat,
+    require_modest,
+    require_sound,
+)
 from slogan.logs.text import (
     check_mark,
     delimiter_from,
@@ -20,10 +28,16 @@ from slogan.logs.text import (
     with_delimiter,
 )
 from slogan.logs.words import PAIRS, QUERIES
+from slogan.storage.database import connected
 
 Source = str | Path | Sequence[str | Path]
 Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...] | str]
 """Looks at addresses, given with their format and encoding: names of columns, or a header line."""
+_SERVERS = {
+    "mysql": "export the table: mysql --batch -e 'SELECT …' DATABASE > log.tsv",
+    "mariadb": "export the table: mariadb --batch -e 'SELECT …' DATABASE > log.tsv",
+    "mongodb": "export the collection: mongoexport --collection=NAME --out=log.jsonl",
+}
 Searches = Literal["clicked", "all"]
 Schema = tuple[tuple[str, str], ...]
 """The columns that are declared, in order, and their types; a type that is not declared is text."""
@@ -63,7 +77,7 @@ class SearchLog(Form):
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
-        where = f"{parts} {self.format} file(s)" if parts else type(self.table).__name__
+        where = f"{parts} {self.format} file(s)" if self.table is None else _called(self.table)
         roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
         return f"<SearchLog: {where}, {roles}>"
 
@@ -96,15 +110,18 @@ def read(
     encoding: str = "utf-8",
     on_bad_row: str = "error",
     searches: str = "clicked",
+    sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
     """Describe a log without counting it: files, a glob, or a table of any common library.
 
     Args:
-        source: A path, several, a glob pattern, or a table.
+        source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
+            FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
         format: tsv, csv, jsonl or parquet, where the file name does not say.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
-            JSON Lines the keys are user, query, url and count unless they are named here.
+            JSON Lines the keys are user, query, url and count unless they are named here. A field
+            inside a column of Parquet or JSON Lines is named by its path, such as who.id.
         query: The column of the query.
         url: The column of the clicked url; "none" for a log of queries without clicks, which is
             also meant if the header has no such column. Then the items of the log are queries.
@@ -115,6 +132,7 @@ def read(
             not given. Without a header it is a comma in CSV.
         encoding: utf-8, cp1252 or latin-1, of text files.
         searches: Searches without a click are left out ("clicked"), or items of their own ("all").
+        sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Who looks where this process cannot; see `slogan.engines`.
     """
@@ -132,12 +150,20 @@ def read(
         columns=columns,
         delimiter=delimiter,
         encoding=encoding,
+        sql=sql,
         peek=peek,
     )
-    quotable = columns is not None or form.format in ("jsonl", "parquet")
-    found = assign_roles(tuple(name for name, _ in schema), roles, show=quotable)
+    typed = form.format in ("jsonl", "parquet")
+    found = assign_roles(
+        tuple(name for name, _ in schema),
+        roles,
+        show=typed or columns is not None,
+        nested=typed and (form.table is None or isinstance(form.table, Database)),
+    )
     for file in _here(form) if form.format == "parquet" else ():
         require_modest(file, found.roles)
+    if isinstance(form.table, Database):
+        form = replace(form, table=_only(form.table, found))
     return SearchLog(
         **vars(form), columns=found, skip_bad_rows=on_bad_row == "skip", searches=searches
     )
@@ -151,10 +177,16 @@ def declare(
     columns: tuple[str, ...] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    sql: str | None = None,
     peek: Peek | None = None,
 ) -> tuple[Form, Schema]:
     """What names, header lines, typed schemas and options declare about a log; see `read`."""
     paths = _paths(source)
+    if paths and (stored := database(str(paths[0]), sql)) is not None:
+        if len(paths) > 1:
+            raise OptionError("a log is one table of a database", hint="name one, or give --sql")
+        files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
+        return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
         return Form(table=source, format="parquet"), _texts(_table_columns(source))
     addresses = _addresses(paths)
@@ -187,8 +219,10 @@ def declare(
         return replace(form, format=kind, delimiter=sign), _texts(columns)
     if kind == "jsonl":
         # No line declares the columns of JSON Lines, and none may: it belongs to one user.
-        named = (name or role for role, name in roles.items() if name not in NONE)
-        return form, _texts(columns or tuple(named))
+        named = (
+            (name or role).partition(".")[0] for role, name in roles.items() if name not in NONE
+        )
+        return form, _texts(columns or tuple(dict.fromkeys(named)))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
 
 
@@ -225,17 +259,33 @@ def _looked_up(form: Form, peek: Peek | None) -> Iterator[tuple[str, str | Schem
         scheme = form.addresses[0].partition(":")[0]
         raise OptionError(
             f"only Spark reads {scheme}:// addresses",
-            hint="download the files first, or give --engine spark; in Python, a Spark DataFrame",
+            hint="download the files first (curl -LO ADDRESS), or give --engine spark; "
+            "in Python, a Spark DataFrame",
         )
     else:
         found = peek(form.addresses, form.format, form.encoding)
         yield form.addresses[0], found if isinstance(found, str) else _texts(found)
 
 
+def _only(table: Database, columns: Columns) -> Database:
+    """The table with the columns that are needed, none of which is nested."""
+    with connected() as sql:
+        kinds = {name: sql.sqltype(kind) for name, kind in table.schema}
+        require_flat(str(table), kinds, columns.roles)
+    wanted = dict.fromkeys(columns.path(name)[0] for name in columns.roles.values())
+    return replace(table, wanted=tuple(wanted))
+
+
 def _here(form: Form) -> tuple[Path, ...]:
     """The files of this machine, as far as the names of addresses are patterns of ours too."""
     local = (a.removeprefix("file://") for a in form.addresses if a.startswith("file://"))
+    if form.table is not None:
+        return ()
     return form.files or expand([found for name in local for found in glob.glob(name)])
+
+
+def _called(table: object) -> str:
+    return str(table) if isinstance(table, Database) else type(table).__name__
 
 
 def _paths(source: object) -> list[str | Path] | None:
@@ -247,6 +297,9 @@ def _paths(source: object) -> list[str | Path] | None:
 
 def _addresses(paths: Sequence[str | Path]) -> tuple[str, ...]:
     found = tuple(str(path) for path in paths if re.match(r"[a-z][a-z0-9+.-]*://", str(path)))
+    for address in found:
+        if hint := _SERVERS.get(address.partition("://")[0]):
+            raise OptionError(f"{address.partition('://')[0]} servers are not read", hint=hint)
     if found and len(found) < len(paths):
         hint = "write files as addresses too: file:///data/clicks.tsv"
         raise OptionError("some parts of the log are files and some are at addresses", hint=hint)

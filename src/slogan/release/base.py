@@ -22,8 +22,8 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
-from slogan.logs.files import identifier, plain_glob
-from slogan.logs.rows import PACKINGS, literal
+from slogan.logs.files import field_sql, identifier, literal, plain_glob
+from slogan.logs.rows import PACKINGS, json_pointer
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
@@ -343,7 +343,10 @@ def _for_everybody(folder: Path) -> None:
 
 def id_warnings(file: Path, log: SearchLog) -> list[str]:
     """What the user-IDs of a released file look like that name people. For the curator alone."""
-    user = f"{identifier(log.columns.user)}::VARCHAR"
+    path = log.columns.path(log.columns.user)
+    user = f"{field_sql(path)}::VARCHAR"
+    if log.format == "jsonl" and len(path) > 1:  # a record is read as text
+        user = f"json_extract_string({identifier(path[0])}, {literal(json_pointer(*path[1:]))})"
     counts = ", ".join(
         f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"
         for pattern in _NAMES_PEOPLE.values()

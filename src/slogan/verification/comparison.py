@@ -1,10 +1,11 @@
 """An input log and a released one side by side, counted and compared with code of their own."""
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
 import duckdb
@@ -167,15 +168,31 @@ def rows_beyond_schema(sql: duckdb.DuckDBPyConnection, counted: Counted) -> int:
     modelled = {columns.user, columns.query, columns.url, columns.count}
     beyond = ["FALSE"]
     for name in columns.names:
-        if name not in modelled:
-            place = fields_of(replace(log, columns=replace(columns, query=name))).query
+        place = fields_of(replace(log, columns=replace(columns, query=name))).query
+        if name in columns.emptied:
             beyond.append(f"coalesce(({place})::VARCHAR <> '', FALSE)")
+        elif name not in modelled:
+            beyond.append(_fields_beyond(counted, name, place))
     if log.format == "jsonl":
         keys = ", ".join(literal(name) for name in columns.names)
         beyond.append(f"json_keys(CASE WHEN json_valid(line) THEN line END) <> [{keys}]")
     rows = _number(sql, f"SELECT count(*) FROM {counted.source} WHERE {' OR '.join(beyond)}")
     _rejected(sql)
     return rows
+
+
+def _fields_beyond(counted: Counted, name: str, place: str) -> str:
+    """Whether a record has a value in a field that is not modelled.
+
+    A patch of JSON removes the modelled fields, and patched into nothing empty ones vanish.
+    """
+    left = f"({place})::JSON" if counted.log.format == "jsonl" else f"to_json({place})"
+    for path in map(counted.log.columns.path, counted.log.columns.roles.values()):
+        if path[0] == name:
+            patch = reduce(lambda inside, field: {field: inside}, reversed(path[1:]), None)
+            left = f"json_merge_patch({left}, {literal(json.dumps(patch))})"
+    rest = f"json_merge_patch('{{}}', {left})::VARCHAR"
+    return f"coalesce(regexp_matches({rest}, ':[^{{]'), FALSE)"
 
 
 def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:

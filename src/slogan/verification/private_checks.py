@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from scipy.special import chdtri
 
@@ -246,8 +246,13 @@ def _synthetic_users(evidence: Evidence) -> Finding:
 def _possible_ids(evidence: Evidence) -> int:
     """At least so many fresh IDs fit the type of the user column."""
     _, shown = evidence.logs()
-    columns = shown.log.columns
-    user_type = types_of(evidence.sql, shown)[columns.names.index(columns.user)]
+    user_type, columns = "VARCHAR", shown.log.columns
+    if shown.log.format == "parquet":
+        column, *fields = columns.path(columns.user)
+        kind: Any = evidence.sql.sqltype(types_of(evidence.sql, shown)[columns.names.index(column)])
+        for field in fields:
+            kind = dict(kind.children)[field]
+        user_type = str(kind)
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", user_type):
         return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _MANY_IDS)
     return _FEW_IDS.get(user_type, _MANY_IDS)

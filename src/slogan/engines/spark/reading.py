@@ -41,6 +41,11 @@ _ROWS = f"""
 
 def rows(session: SparkSession, log: SearchLog) -> DataFrame:
     """Every row of the log with the reason why it cannot be counted, if any."""
+    if any(name not in log.columns.names for name in log.columns.roles.values()):
+        raise OptionError(
+            "Spark does not read fields inside columns",
+            hint="give a Spark DataFrame with columns of their own, or use --engine duckdb",
+        )
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
     source = kinds[log.format](session, log)
     return run(_ROWS, {"searches": log.counts_searches}, source=source)
@@ -75,8 +80,8 @@ def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
         return log.table
     if log.table is not None:
         raise OptionError(
-            f"Spark does not count a {type(log.table).__name__}",
-            hint="give files or a Spark DataFrame, or use --engine duckdb",
+            "Spark counts files and Spark DataFrames, and no other table or database",
+            hint="give one of these, or use --engine duckdb",
         )
     return _parquet(session, paths(log))
 
