@@ -119,6 +119,12 @@ class BadRowError(InputError):
         super().__init__(problem, hint=hint)
         self.reason = reason
 
+    def say_how_many(self, rows: int, users: int) -> None:
+        """Add how many rows are bad, and of how many users as far as their IDs can be read."""
+        whose = f" of {users:,} user{'s' * (users != 1)}" if users else ""
+        self.problem += f" ({rows:,} bad row{'s' * (rows != 1)}{whose} in all)"
+        self.say(str)
+
 
 class OutputSizeError(InputError):
     """The requested output size exceeds the largest one the budget allows (λ)."""

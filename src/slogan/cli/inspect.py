@@ -60,6 +60,24 @@ def columns_text(header: Header) -> RenderableType:
     return with_notes(table(("", "column", "kind", "read as"), rows, left=4), lines)
 
 
+def _advised(inspection: Inspection) -> list[str]:
+    """What reading the log in another way would change."""
+    if (advice := inspection.advice) is None:
+        return []
+    lines: list[str] = []
+    if not inspection.log.fold and advice.fold_clicks > inspection.shared.clicks:
+        lines.append(
+            f"With --fold {advice.fold_pairs:,} pairs and {advice.fold_clicks:,} clicks would be "
+            f"shared, in place of {inspection.shared.pairs:,} and {inspection.shared.clicks:,}."
+        )
+    if advice.similar_users:
+        lines.append(
+            f"{advice.similar_users:,} user-IDs differ from another only in spaces or leading "
+            "zeros. If they are the same people, correct the log: each counts as a user."
+        )
+    return lines
+
+
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
     from slogan.logs.words import PAIRS, worded
@@ -72,7 +90,8 @@ def text(inspection: Inspection) -> RenderableType:
     counted = inspection.counted
     lines = [
         *how_read(inspection.log),
-        *skipped_rows(counted.rows_without_click, counted.bad_rows),
+        *skipped_rows(counted.rows_without_click, counted.bad_rows, counted.bad_users),
+        *(worded(line, items) for line in _advised(inspection)),
     ]
     lines.append("Only what is shared by 2 or more users can ever be released.")
     if not inspection.shared.pairs:

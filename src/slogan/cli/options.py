@@ -56,6 +56,8 @@ class Reading:
     "Column with the number of clicks; none if each row is one click, or one search."
     searches: Literal["clicked", "all"] = "clicked"
     "Leave searches without a click out, or count them as items without a url."
+    fold: Annotated[bool, Parameter(negative="")] = False
+    "Ignore case, spaces, and scheme and last slash of urls. inspect shows what it would gain."
     format: str | None = None
     "tsv, csv, jsonl or parquet. By default the file's name says which."
     columns: str | None = None
@@ -91,6 +93,7 @@ class Reading:
             **self._roles(),
             **self._form(),
             searches=self.searches,
+            fold=self.fold,
             on_bad_row=self.on_bad_row,
         )
 

@@ -163,7 +163,8 @@ def released(
     lines = [worded(line, summary.items) for line in lines]
     test_run = ["TEST RUN: seeded, protects nobody, refused by verify"] if summary.test_run else []
     rest = [
-        *skipped_rows(summary.rows_without_click, summary.bad_rows),
+        *emptied_columns(summary.emptied, "came back"),
+        *skipped_rows(summary.rows_without_click, summary.bad_rows, summary.bad_users),
         *(f"came to this process: {what}" for what in summary.arrived),
         "in no ledger: nobody adds this release to others on the same people (--population)"
         if saved.ledger is None
@@ -204,11 +205,33 @@ def how_read(log: SearchLog) -> list[str]:
         lines.append("Without a url column each query is an item. If there is one: --url NAME.")
     elif log.searches == "all":
         lines.append("Searches without a click count, as items without a url.")
-    return lines
+    if log.fold:
+        lines.append("Case, spaces, and scheme and last slash of urls make no difference (--fold).")
+    if "session" in columns.user.lower():
+        lines.append(
+            "The user column looks like sessions: then sessions are protected, not people."
+        )
+    return [*lines, *emptied_columns(columns.emptied, "come back")]
 
 
-def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
+def announce(log: SearchLog) -> SearchLog:
+    """Say before the work begins which columns come back empty; gives the log back."""
+    for line in emptied_columns(log.columns.emptied, "will come back"):
+        stderr.print(line, soft_wrap=True)
+    return log
+
+
+def emptied_columns(names: Sequence[str], will: str) -> list[str]:
+    """The columns that come back empty."""
+    return [f"{len(names)} other columns {will} empty: {', '.join(names)}."] if names else []
+
+
+def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> list[str]:
     """How many rows were skipped, and why."""
     left_out = f"Left out {without_click:,} searches without a click (--searches all keeps them)."
     lines = [left_out] if without_click else []
-    return [*lines, *(f"{n:,} bad rows skipped: {reason}" for reason, n in bad_rows.items())]
+    if not bad_rows:
+        return lines
+    reasons = "; ".join(f"{n:,}: {reason}" for reason, n in bad_rows.items())
+    whose = f" of {users:,} users" if users else ""
+    return [*lines, f"Skipped {sum(bad_rows.values()):,} bad rows{whose} ({reasons})."]

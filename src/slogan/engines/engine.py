@@ -49,6 +49,8 @@ class Counted:
     rows_without_click: int
     bad_rows: dict[str, int] = field(default_factory=dict[str, int])
     """Rows skipped because they cannot be read, by reason."""
+    bad_users: int = 0
+    """Users with a skipped row, as far as its user-ID could be read and the engine counts them."""
     stayed: Shared | None = None
     """Set if the clicks on shared pairs stayed in the engine; the histogram is a part of them."""
 
@@ -195,6 +197,27 @@ class Packer(Protocol):
 
     def pack(self, asked: Question, effort: Effort) -> Packed:
         """Solve a packing problem about the counted log."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What reading a log in another way would change. For the curator alone."""
+
+    fold_pairs: int
+    """Shared pairs if queries and urls were folded."""
+    fold_clicks: int
+    """Clicks on them."""
+    similar_users: int
+    """User-IDs that differ from another in spaces or leading zeros only."""
+
+
+@runtime_checkable
+class Advisor(Protocol):
+    """What an engine can do besides: say what reading a log in another way would change."""
+
+    def advice(self) -> Advice:
+        """Look at the counted log."""
         ...
 
 

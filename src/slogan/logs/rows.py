@@ -8,6 +8,7 @@ from pathlib import Path
 
 from slogan.errors import BadRowError
 from slogan.logs.files import field_sql, literal, plain_glob
+from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.text import LONE_RETURN, LONGEST_LINE, NO_DELIMITER, as_whole_lines
 
@@ -29,6 +30,8 @@ class Fields:
     count: str | None = None
     searches: bool = False
     """Whether a row without a url counts: as a pair of its query and an empty url."""
+    fold: bool = False
+    """Whether queries and urls are folded."""
     unreadable: str = "NULL"
     """Why the row cannot be taken apart, or NULL."""
     user_type: str = "VARCHAR"
@@ -45,6 +48,9 @@ def rows_sql(source: str, fields: Fields) -> str:
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
     clicks = "1" if fields.count is None else _number(fields.count)
     url, no_click = f"({fields.url})::VARCHAR", f"WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'"
+    query = f"({fields.query})::VARCHAR"
+    if fields.fold:
+        query, url = folded_query(query), folded_url(url)
     if fields.searches:
         url, no_click = f"coalesce({url}, '')", ""
     return f"""
@@ -60,7 +66,7 @@ def rows_sql(source: str, fields: Fields) -> str:
             WHEN n <> floor(n) THEN 'count fractional'
         END AS reason
         FROM (SELECT ({fields.user})::{fields.user_type} AS "user",
-              ({fields.query})::VARCHAR AS query, {url} AS url,
+              {query} AS query, {url} AS url,
               {clicks}::DOUBLE AS n,
               {fields.unreadable} AS unreadable FROM {source})"""
 
@@ -132,7 +138,7 @@ def fields_of(log: SearchLog) -> Fields:
     paths = {role: log.columns.path(name) for role, name in columns.items()}
     if log.format == "parquet":
         fields = {role: field_sql(path) for role, path in paths.items()}
-        return Fields(**fields, searches=log.counts_searches)
+        return Fields(**fields, searches=log.counts_searches, fold=log.fold)
     if log.format == "jsonl":
         valid = "CASE WHEN json_valid(line) THEN line END"
         pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
@@ -148,6 +154,7 @@ def fields_of(log: SearchLog) -> Fields:
     return Fields(
         **places,
         searches=log.counts_searches,
+        fold=log.fold,
         unreadable=f"""CASE WHEN rest IS NOT NULL OR contains(line, {literal(LONE_RETURN)})
             THEN 'unreadable' {unreadable} END""",
     )

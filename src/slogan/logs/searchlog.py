@@ -74,6 +74,8 @@ class SearchLog(Form):
     skip_bad_rows: bool = False
     searches: Searches = "clicked"
     """Whether searches without a click are left out, or items of their own: pairs without url."""
+    fold: bool = False
+    """Whether case, spaces, and scheme and last slash of urls make no difference."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -110,6 +112,7 @@ def read(
     encoding: str = "utf-8",
     on_bad_row: str = "error",
     searches: str = "clicked",
+    fold: bool = False,
     sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
@@ -132,6 +135,8 @@ def read(
             not given. Without a header it is a comma in CSV.
         encoding: utf-8, cp1252 or latin-1, of text files.
         searches: Searches without a click are left out ("clicked"), or items of their own ("all").
+        fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
+            last slash of the url; they are released folded.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Who looks where this process cannot; see `slogan.engines`.
@@ -165,7 +170,11 @@ def read(
     if isinstance(form.table, Database):
         form = replace(form, table=_only(form.table, found))
     return SearchLog(
-        **vars(form), columns=found, skip_bad_rows=on_bad_row == "skip", searches=searches
+        **vars(form),
+        columns=found,
+        skip_bad_rows=on_bad_row == "skip",
+        searches=searches,
+        fold=fold,
     )
 
 

@@ -85,6 +85,10 @@ class Summary(Record):
     clicks_in: Count
     rows_without_click: Count
     bad_rows: dict[str, Count]
+    bad_users: Count = 0
+    """Users with a skipped row, as far as its user-ID could be read."""
+    emptied: tuple[str, ...] = ()
+    """The columns that came back empty."""
     clicks_out: Count
     pairs_out: Count
     users_out: Count

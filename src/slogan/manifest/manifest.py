@@ -50,6 +50,8 @@ class PublishedLog(Record):
     count: str | None
     delimiter: str | None = None
     """What separates the fields of CSV: a comma if not told. None for other formats."""
+    emptied: tuple[str, ...] = ()
+    """The columns that came back empty."""
 
 
 class SpentStage(Record):
@@ -146,6 +148,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         columns=log.columns.names,
         **{role: getattr(log.columns, role) for role in _ROLES},
         delimiter=log.delimiter if log.format == "csv" else None,
+        emptied=log.columns.emptied,
     )
 
 
@@ -167,6 +170,7 @@ def described(
         delimiter=log.delimiter or ("," if log.format == "csv" else None),
         encoding=encoding,
         searches=str(manifest.parameters.get("searches", "clicked")),
+        fold="fold" in manifest.parameters,
         on_bad_row=on_bad_row,
         peek=peek,
     )

@@ -113,6 +113,8 @@ class Release(ABC):
             "clicks_in": counted.clicks,
             "rows_without_click": counted.rows_without_click,
             "bad_rows": counted.bad_rows,
+            "bad_users": counted.bad_users,
+            "emptied": self.log.columns.emptied,
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,

@@ -139,6 +139,7 @@ class Job:
             "encoding": self.log.encoding,
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",
             **({"searches": self.log.searches} if self.log.searches != "clicked" else {}),
+            **({"fold": "yes"} if self.log.fold else {}),
             **({ITEMS: self.log.items} if self.log.items != PAIRS else {}),
         }
 

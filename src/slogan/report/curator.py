@@ -192,7 +192,8 @@ class CuratorPage(Page):
         c = self.certificate
         empty = [f"{c.rows_without_click:,} rows without a click"] if c.rows_without_click else []
         bad = (f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items())
-        return [*empty, *bad]
+        whose = [f"Bad rows are of {c.bad_users:,} users, as far as known"] if c.bad_users else []
+        return [*empty, *bad, *whose]
 
     @property
     def utility(self) -> list[Fact]:

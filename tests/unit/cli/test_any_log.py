@@ -223,3 +223,61 @@ def test_an_error_about_queries_speaks_of_queries(here, save):
 
     assert said.returncode == 3
     assert "no query is shared: each of the 9 queries of 9 users belongs to one user" in said.stderr
+
+
+def test_what_folding_would_gain_is_shown(here, save):
+    rows = ("1,Amazon,https://a.com/", "2,amazon,a.com", "3,amazon ,a.com/", "4,AMAZON,a.com")
+    text = "\n".join(["user,query,url", *rows])
+    file = save("case.csv", text)
+    said = here("inspect", file)
+
+    assert "With --fold 1 pairs and 4 clicks would be shared, in place of 0 and 0." in said.stderr
+    folded = here("inspect", file, "--fold")
+    assert "pairs 1 1" in folded.stderr
+    assert "make no difference (--fold)" in folded.stderr
+    assert "With --fold" not in folded.stderr
+
+
+def test_user_ids_that_differ_in_spaces_or_zeros_are_counted(here, save):
+    text = "user,query,url\n1,q,u\n 1,q,u\n01,q,u\n2,q,u\n0,q,u\n00,q,u\n"
+    said = here("inspect", save("ids.csv", text))
+
+    assert "5 user-IDs differ from another only in spaces or leading zeros" in said.stderr
+    told = json.loads(here("inspect", "ids.csv", "--json").stdout)
+    assert (told["users"], told["advice"]["similar_users"]) == (6, 5)
+
+
+def test_columns_that_come_back_empty_are_named_before_and_after(here, save, tmp_path):
+    file = save("aol.tsv", AOL)
+    said = here("sanitize", file, "-o", "out", *BUDGET).stderr
+
+    assert said.startswith("2 other columns will come back empty: QueryTime, ItemRank.")
+    assert "2 other columns came back empty: QueryTime, ItemRank." in said
+    assert "2 other columns come back empty" in here("inspect", file).stderr
+    manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
+    assert manifest["log"]["emptied"] == ["QueryTime", "ItemRank"]
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert "<code>QueryTime</code>, <code>ItemRank</code>: emptied" in page
+    assert here("verify", file, "out").returncode == 0
+
+
+def test_sessions_are_no_people(here, save):
+    said = here("inspect", save("s.csv", "session_id,query\n" + "".join(f"{u},q\n" for u in "ab")))
+
+    assert "The user column looks like sessions" in said.stderr
+
+
+def test_bad_rows_are_counted_with_their_users(here, save):
+    bad = "7,q,u,-1\n7,q,u,0\n8,q,u,many\n9,q\n"
+    good = "".join(f"{u},q,u,1\n" for u in range(5))
+    file = save("bad.csv", "user,query,url,count\n" + good + bad)
+    stopped = here("inspect", file)
+
+    assert stopped.returncode == 2
+    assert "bad.csv, line 7: the count is negative (4 bad rows of 3 users in all)" in stopped.stderr
+    assert "--on-bad-row skip" in stopped.stderr
+    skipped = here("inspect", file, "--on-bad-row", "skip")
+    assert "Skipped 4 bad rows of 3 users" in skipped.stderr
+    assert (
+        json.loads(here("inspect", file, "--on-bad-row", "skip", "--json").stdout)["bad_users"] == 3
+    )

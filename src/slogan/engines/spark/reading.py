@@ -46,6 +46,11 @@ def rows(session: SparkSession, log: SearchLog) -> DataFrame:
             "Spark does not read fields inside columns",
             hint="give a Spark DataFrame with columns of their own, or use --engine duckdb",
         )
+    if log.fold:
+        raise OptionError(
+            "Spark does not fold queries and urls",
+            hint="fold them in a Spark DataFrame (lower, trim), or use --engine duckdb",
+        )
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
     source = kinds[log.format](session, log)
     return run(_ROWS, {"searches": log.counts_searches}, source=source)
