@@ -10,12 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 _OPTION = re.compile(
-    r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1)?\b))?"
+    r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1|1252)?\b))?"
 )
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
+    "|cp1252|none|all|comma|semicolon|pipe|tab|csv|spectral"
 )
-_FLAGS = frozenset(("force", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create"))
+_FLAGS = frozenset(
+    ("force", "fold", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create")
+)
 _INSIDE = {
     "time-limit": "solver=Solver(time_limit={})",
     "memory-limit": "engine=DuckDB(memory_limit={})",
@@ -56,6 +59,8 @@ def in_python(text: str) -> str:
 
 def _argument(option: re.Match[str]) -> str:
     name, value = option.group(1), option.group(2)
+    if name == "show-header":  # of the command line only
+        return option.group(0)
     if name in _FLAGS:
         return f"{name.replace('-', '_')}=True" + (f" {value}" if value else "")
     rest = ""

@@ -48,15 +48,21 @@ class Form:
     """Where a log is and how its files are written, whatever its columns mean."""
 
     files: tuple[Path, ...] = ()
+    """The files of the log; empty for a table in memory or a log at an address."""
     folders: tuple[Path, ...] = ()
     """The directories that stood for files in them."""
     addresses: tuple[str, ...] = ()
     """Where only Spark finds the log, such as s3a://bucket/clicks."""
     table: object | None = None
+    """The table in memory or in a database, if the log is one."""
     format: str
+    """tsv, csv, jsonl or parquet; a release of a table is a Parquet file."""
     compression: str = ""
+    """The ending of compressed text files, such as ".gz"; empty without compression."""
     header: bool = True
+    """Whether the first line of each text file holds the column names."""
     encoding: str = "utf-8"
+    """utf-8, cp1252 or latin-1."""
     delimiter: str = ""
     """What stands between the fields of TSV and CSV."""
 
