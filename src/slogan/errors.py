@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 _OPTION = re.compile(
-    r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1|1252)?\b))?"
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1|1252)?\b))?"
 )
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
@@ -41,7 +42,8 @@ class SloganError(Exception):
     exit_code = 1
 
     def __init__(self, problem: str, *, hint: str) -> None:
-        self.problem, self.hint = problem, hint
+        self.problem = problem
+        self.hint = hint
         self.say(str)
 
     def say(self, words: Callable[[str], str]) -> None:
