@@ -173,6 +173,21 @@ def test_delimiters_and_encodings_are_read_and_written_alike(spark, tmp_path, si
     assert rows[0][0] == sign.join(NAMES)
 
 
+def test_what_spark_does_not_read_is_refused_with_a_way_on(spark, tmp_path):
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as sql:
+        sql.execute("CREATE TABLE t AS SELECT {'id': 1} AS who, 'q' AS query, 1 AS user")
+        sql.execute(f"COPY t TO '{tmp_path}/log.parquet'")
+    logs = {
+        "fields inside columns": read(tmp_path / "log.parquet", user="who.id"),
+        "fold": read(save(tmp_path, "log.tsv", ROWS), fold=True),
+        "no other table or database": read(tmp_path / "log.duckdb"),
+    }
+    for words, log in logs.items():
+        with pytest.raises(errors.OptionError, match=words) as caught:
+            counted(spark, log)
+        assert "--engine duckdb" in caught.value.hint
+
+
 QUERIES = {
     "csv": lambda rows: "".join(
         f"{u};{q.replace(';', '')}\n" for u, q in [("user", "query"), *rows]

@@ -10,6 +10,8 @@ import pytest
 from slogan.budget import PrivacyBudget
 from slogan.dp.statistics import constants, spread
 from slogan.dp.sums import MOST_COVERED, NORM
+from slogan.logs.columns import Columns
+from slogan.logs.searchlog import SearchLog
 from slogan.manifest.manifest import SpentStage
 from slogan.verification import private_checks as checks
 from slogan.verification.accounting import delta_at_most, log_at_most
@@ -260,8 +262,9 @@ def test_noise_that_cannot_be_seen():
 def released_with(sql, user_type):
     """Evidence of a released log whose user column, the second one, has this type."""
     sql.execute(f'CREATE OR REPLACE TABLE rows (query VARCHAR, "user" {user_type})')
-    columns = SimpleNamespace(names=("query", "user"), user="user")
-    shown = Counted(log=SimpleNamespace(columns=columns), source="rows", bad_rows=0)
+    columns = Columns(names=("query", "user"), user="user", query="query", url=None, count=None)
+    log = SearchLog(format="parquet", columns=columns)
+    shown = Counted(log=log, source="rows", bad_rows=0)
     return SimpleNamespace(sql=sql, logs=lambda: (None, shown))
 
 
