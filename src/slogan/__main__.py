@@ -5,11 +5,17 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
+
+from cyclopts import CycloptsError
 
 from slogan.cli.app import app
-from slogan.cli.terminal import complain, stderr
+from slogan.cli.terminal import UNHEARD, complain, fail, session, stderr
 from slogan.errors import SloganError
 from slogan.storage.folders import Stopped, remove_scratches, stoppable
+from slogan.storage.limits import out_of_memory
+
+_INTERRUPTED = "The release is either complete or absent; temporary files were removed."
 
 
 def main() -> None:
@@ -18,26 +24,55 @@ def main() -> None:
         with stoppable():
             app.meta()
     except SloganError as error:
-        complain("error", error.problem, error.hint)
-        sys.exit(error.exit_code)
+        _end("error", error.problem, error.hint, error.exit_code)
+    except CycloptsError as error:
+        _end("error", *_usage(error), 2)
     except Stopped as stopped:
-        remove_scratches()
-        stderr.print("stopped; a release is there whole or not at all, and nothing else is left")
-        # HiGHS's idle threads would abort an ordinary exit.
-        with suppress(OSError, AttributeError):  # a pipe that broke, or that was never there
-            sys.stdout.flush()
-        os._exit(stopped.exit_code)
+        _stop(stopped)
     except Exception as error:
         if os.environ.get("SLOGAN_DEBUG"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        complain(
+        _end(
             "internal error",
             f"{type(error).__name__} at {where}",
             "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log",
+            1,
         )
-        sys.exit(1)
+    if session.unheard:
+        sys.exit(UNHEARD)
+
+
+def _end(what: str, problem: str, hint: str, exit_code: int) -> NoReturn:
+    if "--json" in sys.argv[1:]:
+        fail(problem, hint, exit_code)
+    complain(what, problem, hint)
+    sys.exit(exit_code)
+
+
+def _usage(error: CycloptsError) -> tuple[str, str]:
+    """What is wrong with the words that were typed, and where to look."""
+    words = " ".join(str(error).split())
+    verb = f"slogan {session.verb}".strip()
+    return words, f"{verb} --help lists what there is"
+
+
+def _stop(stopped: Stopped) -> NoReturn:
+    """End at once: HiGHS's idle threads would abort an ordinary exit."""
+    remove_scratches()
+    code, error = stopped.exit_code, out_of_memory()
+    if error is not None:
+        code = error.exit_code
+        complain("error", error.problem, error.hint)
+    else:
+        stderr.print(f"Interrupted. {_INTERRUPTED}", soft_wrap=True)
+    if "--json" in sys.argv[1:]:
+        problem = "interrupted" if error is None else error.problem
+        fail(problem, _INTERRUPTED if error is None else error.hint, code)
+    with suppress(OSError, AttributeError):  # a pipe that broke, or that was never there
+        sys.stdout.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

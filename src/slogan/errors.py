@@ -6,6 +6,8 @@ None quotes a query, a url or a user-ID.
 
 import math
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 _OPTION = re.compile(
@@ -40,6 +42,13 @@ class SloganError(Exception):
         super().__init__(f"{in_python(problem)}\n  hint: {in_python(hint)}")
         self.problem = problem
         self.hint = hint
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """What was probably meant by a mistyped word, as a question; None if nothing is close."""
+    lower = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
+    return f"did you mean {lower[close[0]]!r}?" if close else None
 
 
 def in_python(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Progress: which step a run is at, shown to whoever asked, and how long each step took."""
+"""Progress: the step that a run is at, and how long each step took."""
 
 import sys
+import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -49,6 +50,37 @@ def bar(**options: object) -> Generator[Progress]:
             bars.update(task, description=description, completed=share or 0.0, total=total)
 
         yield show
+
+
+_FIRST = 5.0
+"""Seconds before the first line, so that short runs print none."""
+_LATER = 0.1
+"""A line comes at the latest after this share of the time that has passed."""
+
+
+@contextmanager
+def lines(print_line: Callable[[str], None], *, every: float = _FIRST) -> Generator[Progress]:
+    """A line every few seconds, rarer in long runs, whether or not the step reports anything."""
+    now, begin, ended = "", time.monotonic(), threading.Event()
+
+    def remember(step: str, note: str = "", share: float | None = None) -> None:
+        nonlocal now
+        percent = "" if share is None else f"{share:.0%}"
+        now = ", ".join(part for part in (step, percent, note) if part)
+
+    def print_lines() -> None:
+        passed = 0.0
+        while not ended.wait(max(every, _LATER * passed)):
+            passed = time.monotonic() - begin
+            print_line(f"{passed:.0f} s: {now or 'starting'}")
+
+    thread = threading.Thread(target=print_lines, daemon=True)
+    thread.start()
+    try:
+        yield remember
+    finally:
+        ended.set()
+        thread.join()
 
 
 @dataclass

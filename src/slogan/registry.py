@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-from slogan.errors import OptionError
+from slogan.errors import OptionError, suggestion
 
 
 def module_names(package: str, *, packages_only: bool = False) -> tuple[str, ...]:
@@ -26,7 +26,10 @@ def load_module(package: str, name: str, *, packages_only: bool = False) -> Modu
     names = module_names(package, packages_only=packages_only)
     if name not in names:
         kind = package.rsplit(".", 1)[-1]
+        meant = suggestion(name, names)
+        choices = f"choose one of: {', '.join(names)}"
         raise OptionError(
-            f"there is no {name[:40]!r} among the {kind}", hint=f"choose one of: {', '.join(names)}"
+            f"there is no {name[:40]!r} among the {kind}",
+            hint=f"{meant} Or {choices}" if meant else choices,
         )
     return import_module(f"{package}.{name}")

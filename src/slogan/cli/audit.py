@@ -17,6 +17,8 @@ from slogan.modes import Counts, SyntheticUsers
 if TYPE_CHECKING:
     from slogan.auditor import Attack, Findings
 
+GROUP, RANK = "check", 4
+
 
 def audit(
     log: Logs,
@@ -33,26 +35,26 @@ def audit(
     seed: int | None = None,
     json: Json = False,
 ) -> None:
-    """Attack your own configuration: look for ways in which a release would show one user.
+    """Attack your own settings: try to find out whether one user is in the log.
 
     `slogan audit clicks.tsv --epsilon 1 --delta 1e-6`
 
-    Runs the verb on your log with planted users and without one of them, with the same noise;
-    tests the noise; and bounds by trials what shows of planted users. A sanity check, not a
-    proof. Nothing is released. Exit code 4 if an attack contradicts what is claimed.
+    Runs the verb twice with the same noise: on your log with planted users, and without one of
+    them. Tests the noise. Repeats attacks on planted users. This is a sanity check, not a proof.
+    Nothing is released. Exit code 4 if an attack contradicts the budget.
 
     Parameters
     ----------
     mode
-        What would be run on the log: sanitize, with its --counts, or synthesize.
+        The verb to attack: sanitize (with --counts) or synthesize.
     association
-        As for synthesize.
+        synthesize only: which pairs made-up users have together, as there.
     taxonomy
-        As for synthesize.
+        synthesize only: file of categories, as there.
     trials
-        How often each attack is tried; more trials see smaller mistakes.
+        How often each attack is tried. More trials find smaller mistakes.
     seed
-        The same seed gives the same findings.
+        The same seed gives the same findings. By default each run draws anew.
     """
     budget = budgeting.budget()
 
@@ -73,8 +75,8 @@ def audit(
     show(findings, text, json=json)
     if not findings.ok:
         raise VerificationError(
-            "an attack shows more than is claimed",
-            hint="do not publish; report it as SECURITY.md says",
+            "an attack found more than the budget allows",
+            hint="do not publish; report it as SECURITY.md describes",
         )
 
 
@@ -99,14 +101,15 @@ def text(findings: Findings) -> RenderableType:
     numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
     headings = ("", "evidence", "attacked", "canary", *numbers)
     rows = table(headings, map(_row, findings.attacks), left=4)
-    held = "no attack contradicts what is claimed: a sanity check, not a proof"
-    broken = "an attack contradicts what is claimed: do not publish"
+    tried = f"{len(findings.attacks)} attacks tried"
+    held = f"{tried}, none found more than the budget allows. This is a sanity check, not a proof."
+    broken = f"{tried}, one or more found more than the budget allows: do not publish."
     end = Text(held if findings.ok else broken, style="bold" if findings.ok else "bold red")
     if all(attack.claim is not None for attack in findings.attacks):
         return Group(rows, Text(), end)
     words = (
-        "nothing is claimed of this mode's counts, which depend on the log and give users away; "
-        "--counts private and synthesize protect them"
+        "This mode does not protect the counts; they can reveal who is in the log. "
+        "synthesize and --counts private protect them."
     )
     return Group(rows, Text(), end, Text(words, style="yellow"))
 

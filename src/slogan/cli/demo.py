@@ -21,6 +21,8 @@ _MEASURES = {
     "hit_at_10": "users also clicked: hit@10",
 }
 
+GROUP, RANK = "look", 1
+
 
 def demo(
     *,

@@ -13,6 +13,8 @@ from slogan.cli.terminal import Json, show, table, watching, with_notes
 if TYPE_CHECKING:
     from slogan.workflows.evaluate import Evaluation
 
+GROUP, RANK = "check", 2
+
 
 def evaluate(
     *paths: LogAndRelease,
@@ -26,15 +28,15 @@ def evaluate(
 
     `slogan evaluate clicks.tsv release --min-support 1/500,1/100`
 
-    The figures depend on the log and are for the curator; they are kept in the release's curator/.
-    RELEASE may also be any other log, such as a release made elsewhere.
+    The figures depend on the log, so they are not for publication. They are saved in the release's
+    curator folder. RELEASE may also be any other log, such as a release made elsewhere.
 
     Parameters
     ----------
     min_support
-        Comma-separated shares of clicks from which on a pair is frequent.
+        Comma-separated shares of all clicks that make a pair frequent. Default 1/500.
     samples
-        Outputs drawn anew, over which triplets are averaged if the counts are exact.
+        exact counts only: how many samples the measures of triplets are averaged over.
     seed
         The same seed gives the same figures.
     """
@@ -66,11 +68,13 @@ def text(evaluation: Evaluation) -> RenderableType:
     predicted = evaluation.also_clicked.hit_at_10_of_original
     base = "clicks on shared pairs" if evaluation.about.coverage is None else "all clicks"
     lines = [
-        f"the log: {log.clicks:,} clicks, {log.shared.clicks:,} on shared pairs; "
-        f"a pair is frequent from {support} of {base} on",
-        f"the log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}",
-        "computed from the raw log: for the curator, not for publication",
+        f"The log has {log.clicks:,} clicks, {log.shared.clicks:,} of them on pairs of 2+ users.",
+        f"A pair is frequent if it has {support} of {base}.",
+        f"The log itself predicts a hidden pair with hit@10 = {predicted or 0:.3f}.",
+        "Computed from the raw log: for the curator, not for publication.",
     ]
     if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
-        lines.append(f"{unknown:,} released pairs are not in the log: the right one?")
+        lines.append(
+            f"{unknown:,} released pairs are not in this log. Check that it is the right one."
+        )
     return with_notes(table(("", "this release", "random sample"), rows), lines)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Grid = Group("Grid")
 
+GROUP, RANK = "study", 1
+
 
 def frontier(
     log: Logs,

@@ -9,6 +9,8 @@ from cyclopts import Parameter
 from slogan.cli.terminal import Json, show, watching
 from slogan.errors import ReleaseExistsError
 
+GROUP, RANK = "study", 2
+
 
 def generate(
     out: Annotated[Path, Parameter(name="OUT", help="The file to write.")],
@@ -17,22 +19,25 @@ def generate(
     users: int = 2_500,
     seed: int = 0,
     clicks_per_user: float = 95.1,
-    format: Annotated[str | None, Parameter(help="One of: tsv, csv, jsonl, parquet, aol.")] = None,
+    format: Annotated[
+        str | None,
+        Parameter(help="tsv, csv, jsonl, parquet or aol. By default the file's name decides."),
+    ] = None,
     force: Annotated[bool, Parameter(negative="", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a made-up log with the shape of AOL's; no person is behind it.
+    """Write a made-up search log to try things on: no real person is in it.
 
     `slogan generate clicks.tsv --users 2500 --seed 0`
 
     Parameters
     ----------
     users
-        How many users.
+        Number of users.
     seed
         The same seed gives the same log.
     clicks_per_user
-        95.1 as in the paper's sample; AOL's whole log has about 28.
+        Mean number of clicks. The paper's sample of AOL's log has 95.1, the whole log about 28.
     """
     if out.exists() and not force:
         raise ReleaseExistsError(f"{out} already exists", hint="give --force to replace it")
@@ -62,4 +67,4 @@ class _Generated:
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"{self.users:,} users, {self.bytes:,} bytes: {self.file}"
+        return f"Wrote {self.file}: {self.users:,} users, {self.bytes:,} bytes."

@@ -12,6 +12,8 @@ from slogan.cli.terminal import Json, show, skipped_rows, table, watching, with_
 if TYPE_CHECKING:
     from slogan.workflows.inspect import Inspection
 
+GROUP, RANK = "look", 2
+
 
 def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -> None:
     """Count a log as the paper's Table 3 does: whole, and without pairs that only one user has.

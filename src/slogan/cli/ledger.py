@@ -1,4 +1,4 @@
-"""`slogan ledger`: what was released on a population, and what remains."""
+"""`slogan ledger`: what was released about a population, and what is left."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from cyclopts import Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
+from slogan.budget import at_most
 from slogan.cli.options import Capping
 from slogan.cli.terminal import Json, show, table, with_notes
 
 if TYPE_CHECKING:
     from slogan.ledger.entries import Books, Costs, Entry
+
+GROUP, RANK = "keep", 1
 
 
 def ledger(
@@ -27,20 +30,20 @@ def ledger(
     expect_head: str | None = None,
     json: Json = False,
 ) -> None:
-    """Show what was released on a population, what it cost together, and what remains.
+    """Show what was released about a group of people, the total privacy cost, and what is left.
 
     `slogan ledger --population web-users --create --set-epsilon-cap 1 --set-delta-cap 1e-6`
 
     Parameters
     ----------
     population
-        Whose ledger; without a name or a file, all ledgers that are found by name.
+        Name of the ledger. By default all ledgers that are found by name are listed.
     file
-        The ledger's file, if it is not found by the name of the population.
+        The ledger's file. By default it is found by the name of the population.
     create
-        Start the ledger of a population that has none.
+        Start a ledger for a population that has none.
     expect_head
-        A head hash that you noted earlier: refuse a ledger whose end was cut off since.
+        A head hash that you noted earlier. A ledger that was cut off since is refused.
     """
     from slogan.ledger.ledger import Ledger, known
 
@@ -66,7 +69,7 @@ class _Ledgers:
 
 
 def _entries(books: Books) -> RenderableType:
-    """Every run, what all come to, and what remains."""
+    """Every run, the total, and what is left."""
     rows = [
         [str(link.number), link.time[:16].replace("T", " "), *map(Text, cells)]
         for link, entry in zip(books.links, books.entries, strict=True)
@@ -81,18 +84,18 @@ def _entries(books: Books) -> RenderableType:
 def _populations(ledgers: _Ledgers) -> RenderableType:
     """One line for each population."""
     if not ledgers.books:
-        return Text("no ledger yet; slogan ledger --population NAME --create starts one")
+        return Text("No ledger yet. To start one: slogan ledger --population NAME --create")
     rows: list[list[str]] = []
     for books in ledgers.books:
         cap = books.cap
         caps = ("–", "–") if cap is None else (str(float(cap.epsilon)), str(float(cap.delta)))
         rows.append([books.population, f"{len(books.releases):,}", *caps, _room(books)])
-    headings = ("population", "releases", "ε cap", "δ cap", "remains for one release")
+    headings = ("population", "releases", "ε cap", "δ cap", "left for one release")
     return table(headings, rows)
 
 
 def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | None:
-    """What is said of an entry; None if another one says it."""
+    """Entry, cost and outcome of a row; None for entries that belong to another row."""
     from slogan.ledger.entries import (
         Booked,
         CameToNothing,
@@ -116,17 +119,17 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
     said = f"{entry.method}{' (TEST RUN)' if entry.test_run else ''}"
     said += f" “{entry.title}”" if entry.title else ""
     said += f" for {entry.recipient}" if entry.recipient else ""
-    cost = _parts(entry.cost) if entry.cost else "not accountable"
+    cost = _parts(entry.cost) if entry.cost else "cannot be accounted for"
     if isinstance(entry, Reserved):
         outcome = (
-            "reserved: runs, or was killed" if number in books.runs else "returned: drew nothing"
+            "reserved: running or killed" if number in books.runs else "returned: drew nothing"
         )
     elif isinstance(entry, CameToNothing):
-        outcome = "nothing"
+        outcome = "nothing released"
     else:
         outcome = books.outcomes.get(number, "open")
         if outcome != "abandoned" and entry not in books.runs.values():
-            cost = "no more: saved before"
+            cost = "none: saved before"
     return said, cost, outcome
 
 
@@ -141,35 +144,38 @@ def _short(fraction: Fraction) -> str:
 
 def _totals(books: Books) -> list[str]:
     composed, reserved = books.composed, len(books.reserved)
-    reached = composed.epsilon_at_delta
-    power = "no ε" if reached is None else f"ε = {reached:.4g}"
+    reached, number = composed.epsilon_at_delta, len(books.releases)
+    spent = (
+        "more δ than that" if reached is None else f"ε = {at_most(reached, 3) if reached else 0}"
+    )
+    cap = "" if books.cap is None else f" of {composed.epsilon:g}"
     lines = [
-        f"{len(books.releases):,} releases count; what is accountable comes to "
-        f"δ = {composed.delta_at_epsilon:.4g} at ε = {composed.epsilon:g}, "
-        f"{power} at δ = {composed.delta:g}"
+        f"{number:,} release{'s' * (number != 1)}. Spent: {spent}{cap} (at δ = {composed.delta:g})."
     ]
     if reserved:
         lines.append(
-            f"{reserved:,} of the runs are not over, or were killed: their planned cost counts"
+            f"{reserved:,} runs are not finished or were killed. Their planned cost counts."
         )
     if books.cap is None:
-        lines.append("no cap: the ledger records and refuses nothing")
+        lines.append("No cap is set: the ledger records releases and refuses none.")
     else:
-        lines.append(f"remains: {_room(books)}")
+        lines.append(f"Left for one more release: {_room(books)}.")
         if not books.cap_came_first:
             lines.append(
-                "the cap came after a release: it is a promise about all of them only if what "
-                "they showed had no part in its choice"
+                "The cap was set after a release. It covers all of them only if it was chosen "
+                "without looking at what was released."
             )
     if books.unaccounted:
-        lines.append(f"no accounting covers {books.unaccounted:,} of the releases")
+        lines.append(
+            f"{books.unaccounted:,} releases cannot be accounted for and are not included."
+        )
     if books.test_runs:
-        lines.append(f"{books.test_runs:,} are test runs, which must not be published")
-    return [*lines, f"{books.file}: every link checks", f"head {books.head}"]
+        lines.append(f"{books.test_runs:,} are test runs, which must not be published.")
+    return [*lines, f"Ledger file intact: {books.file}", f"Head: {books.head}"]
 
 
 def _room(books: Books) -> str:
     if books.cap is None:
         return "–"
     room = books.room
-    return "nothing" if room is None else f"ε = {room.epsilon:g} at δ = {room.delta:g}"
+    return "nothing" if room is None else f"up to ε = {room.epsilon:g}, δ = {room.delta:g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from cyclopts import Group, Parameter
 
@@ -12,6 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import OptionError
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.registry import module_names
+from slogan.storage.limits import memory_for_engine
 
 if TYPE_CHECKING:
     from slogan.engines import EngineSettings
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
     from slogan.planning.objectives import Objective
     from slogan.planning.solvers import Solver
 
+PATIENCE = 15.0
+"""As in planning/solvers, which help does not load."""
 _ENGINES = module_names("slogan.engines", packages_only=True)
 _OBJECTIVES = ", ".join(module_names("slogan.planning.objectives"))
 _SOLVERS = ", ".join(module_names("slogan.planning.solvers"))
 _SELECTORS = ", ".join(module_names("slogan.dp.selection"))
 
-ReleaseFolder = Annotated[Path, Parameter(name=["--output", "-o"], help="The release folder.")]
+ReleaseFolder = Annotated[
+    Path, Parameter(name=["--output", "-o"], help="Folder to make for the release.")
+]
 Force = Annotated[bool, Parameter(negative="", help="Replace an existing release.")]
 Seed = Annotated[
     int | None,
-    Parameter(help="Reproducible TEST run: marked in the release and refused by verify."),
+    Parameter(help="For tests: the same seed draws the same rows. Never publish such a release."),
 ]
 LogAndRelease = Annotated[
     str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
@@ -38,7 +43,11 @@ LogAndRelease = Annotated[
 Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
 
 
-@Parameter(name="*", group=Group("Reading the log"))
+_BUDGET = Group("Privacy budget", sort_key=1)
+_UTILITY = Group("Utility", sort_key=2)
+
+
+@Parameter(name="*", group=Group("Reading the log", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How a log is read."""
@@ -59,17 +68,17 @@ class Reading:
     "utf-8 or latin-1."
     on_bad_row: Literal["error", "skip"] = "error"
     "Stop at a row that cannot be read, or leave it out and count it."
-    engine: Annotated[str, Parameter(help=f"Who counts: {' or '.join(_ENGINES)}.")] = "duckdb"
-    memory_limit: str | None = None
-    "What DuckDB may use before it spills to disk, or the counts that Spark hands over: 4GB."
+    engine: Annotated[str, Parameter(help=f"Which engine counts: {' or '.join(_ENGINES)}.")] = (
+        "duckdb"
+    )
     spark_master: str | None = None
-    "For spark: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
+    "spark only: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
     spark_conf: Annotated[
         tuple[str, ...],
         Parameter(
             negative="",
             show_default=False,
-            help="For spark: a setting as key=value; may be given again.",
+            help="spark only: a setting as key=value. Repeat the option for more settings.",
         ),
     ] = ()
 
@@ -93,7 +102,7 @@ class Reading:
     @property
     def detects(self) -> bool:
         """Whether nothing is said of the log itself, so that a manifest may tell."""
-        of_log = replace(self, engine="duckdb", memory_limit=None, spark_master=None, spark_conf=())
+        of_log = replace(self, engine="duckdb", spark_master=None, spark_conf=())
         return of_log == Reading()
 
     def host(self) -> EngineSettings:
@@ -105,16 +114,20 @@ class Reading:
         own: dict[str, Any] = {name: value for name, value in given.items() if value}
         if not own.keys() <= {field.name for field in fields(settings)}:
             raise OptionError(
-                f"--spark-master and --spark-conf mean nothing for --engine {self.engine}",
+                f"--spark-master and --spark-conf have no effect with --engine {self.engine}",
                 hint="give --engine spark",
             )
-        return settings(memory_limit=self.memory_limit, **own)
+        return settings(memory_limit=memory_for_engine(), **own)
 
 
 def log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:
     """The files of the log, and the release, which is named last."""
     if len(paths) < 2:
-        raise OptionError(f"{verb} needs a log and a release", hint=f"slogan {verb} LOG RELEASE")
+        given = paths[0] if paths else "LOG"
+        raise OptionError(
+            f"{verb} needs a log and a release",
+            hint=f"name both, the log first: slogan {verb} {given} RELEASE",
+        )
     return list(paths[:-1]), paths[-1]
 
 
@@ -122,90 +135,108 @@ def _setting(text: str) -> tuple[str, str]:
     key, mark, value = text.partition("=")
     if not (key and mark):
         raise OptionError(
-            "a setting of Spark is written as key=value",
+            "a Spark setting must be written as key=value",
             hint="such as --spark-conf spark.driver.memory=4g",
         )
     return key, value
 
 
-@Parameter(name="*", group=Group("Privacy budget"))
+@Parameter(name="*", group=_BUDGET)
 @dataclass(frozen=True, kw_only=True)
 class Budgeting:
     """ε and δ as typed, so that 0.1 means exactly 1/10."""
 
     epsilon: str | None = None
-    "ε: how far one user's presence may change the odds of an output, as a logarithm."
+    (
+        "Privacy budget ε [required]: one user changes the odds of any output by a factor of at "
+        "most e^ε. 0.1 is strict, 1 is common, above 3 protects little. When in doubt, 1."
+    )
     exp_epsilon: str | None = None
-    "e^ε instead of ε, as in the paper's tables: 2 lets the odds double."
+    "e^ε in place of ε, as in the paper's tables: 2 lets the odds double."
     delta: str | None = None
+
+    example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
 
     def budget(self) -> PrivacyBudget:
         """The budget, or what is missing."""
         if self.delta is None or (self.epsilon is None and self.exp_epsilon is None):
             raise OptionError(
                 "a release needs a privacy budget",
-                hint="give --epsilon or --exp-epsilon, and --delta, or a --config that has them",
+                hint=f"add {self.example}, or name a --config that has them",
             )
         return PrivacyBudget(epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta)
 
 
-@Parameter(name="*", group=Group("Privacy budget"))
+@Parameter(name="*", group=_BUDGET)
 @dataclass(frozen=True, kw_only=True)
 class RowsBudget(Budgeting):
     """The budget of real rows."""
 
     delta: str | None = None
-    "δ: largest chance that a given person's real rows are published."
+    (
+        "Largest chance that a given person's real rows are published [required]. 0.1 publishes "
+        "rows of at most about 1 person in 10. Below 1 / users hardly anything is released: such a "
+        "δ is for synthesize."
+    )
     accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
-    "For --counts private: release although ε is above 10. The release says so."
+    "--counts private only: release although ε is above 10. The release records it."
+
+    example: ClassVar[str] = "--epsilon 0.7 --delta 0.1"
 
 
-@Parameter(name="*", group=Group("Privacy budget"))
+@Parameter(name="*", group=_BUDGET)
 @dataclass(frozen=True, kw_only=True)
 class SyntheticBudget(Budgeting):
     """The budget of synthetic users."""
 
     delta: str | None = None
-    "δ: chance that the ε limit fails. Keep it below 1 / (10 × users); 1e-6 is common."
+    "Chance that the ε limit fails [required]. Keep it below 1 / (10 × users); 1e-6 is common."
     accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
-    "Release although ε is above 10 or δ above 1/1000. The release says so."
+    "Release although ε is above 10 or δ above 1/1000. The release records it."
 
 
-@Parameter(name="*", group=Group("Privacy budget"))
+@Parameter(name="*", group=_BUDGET)
 @dataclass(frozen=True, kw_only=True)
 class AgreedBudget(Budgeting):
     """The budget that a release must keep beside its own."""
 
+    epsilon: str | None = None
+    "ε that was agreed on. Without it the manifest's own budget alone is checked."
     delta: str | None = None
-    "δ that was agreed on. Without it the manifest's own budget alone is checked."
+    "δ that was agreed on."
 
 
-@Parameter(name="*", group=Group("Privacy budget"))
+@Parameter(name="*", group=_BUDGET)
 @dataclass(frozen=True, kw_only=True)
 class AttackedBudget(Budgeting):
     """The budget that attacks try to contradict."""
 
     delta: str | None = None
-    "δ of the release to attack, with its meaning in the verb that --mode names."
+    "δ of the release to attack [required], with its meaning in the verb that --mode names."
 
 
-@Parameter(name="*", group=Group("Utility"))
+@Parameter(name="*", group=_UTILITY)
 @dataclass(frozen=True, kw_only=True)
 class Utility:
     """What should be kept, and how hard to try."""
 
     objective: Annotated[str, Parameter(help=f"One of: {_OBJECTIVES}.")] = "output_size"
     min_support: str | None = None
-    "For frequent_pairs: a pair is frequent from this share of clicks on; 1/500 if not given."
+    "frequent_pairs only: a pair is frequent if it has this share of all clicks. Default 1/500."
     output_size: int | None = None
-    "For frequent_pairs: clicks to release, at most λ; half of λ if not given."
+    "frequent_pairs only: clicks to release, at most λ (the most that is possible). Default λ/2."
     solver: Annotated[
-        str, Parameter(help=f"auto, one of: {_SOLVERS}; or distributed, on Spark.")
+        str,
+        Parameter(
+            help=f"auto, {_SOLVERS}, or distributed (on Spark). When in doubt, leave it out."
+        ),
     ] = "auto"
     time_limit: float = 60.0
-    "Seconds the solver may take for each problem."
+    "Most seconds for each problem."
+    patience: float = PATIENCE
+    "Seconds without a better solution after which the search stops. 0 uses the whole time limit."
     gap: float = 1e-4
-    "Stop when this close to the proven bound, relatively."
+    "Stop when the solution is this close to the proven bound, as a share of it."
 
     def build(self) -> Objective:
         """The objective with its own options."""
@@ -217,57 +248,63 @@ class Utility:
 
         if private and self.solver == "auto":
             return None
-        return Solver(self.solver, time_limit=self.time_limit, gap=self.gap)
+        patience = self.patience or None
+        return Solver(self.solver, time_limit=self.time_limit, gap=self.gap, patience=patience)
 
 
-@Parameter(name="*", group=Group("Utility"))
+@Parameter(name="*", group=_UTILITY)
 @dataclass(frozen=True, kw_only=True)
 class Trial(Utility):
     """The same where many budgets are tried."""
 
     time_limit: float = 10.0
-    "Seconds the solver may take for each problem."
+    "Most seconds for each problem."
 
 
-@Parameter(name="*", group=Group("Utility"))
+@Parameter(name="*", group=_UTILITY)
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
     """What the synthetic log should keep."""
 
     objective: Annotated[str, Parameter(help=f"One of: {_OBJECTIVES}.")] = "output_size"
     output_size: int | None = None
-    "For frequent_pairs: clicks to release; as many as were counted if not given."
+    "frequent_pairs only: clicks to release. By default as many as the noisy counts add up to."
     association: Annotated[
         str | None,
         Parameter(
-            help="What users hold together: domains (pairs of one site are of one kind), spectral "
-            "(each pair is its own), taxonomy or independent."
+            help="Which pairs made-up users have together: domains (by site), spectral (by pair), "
+            "taxonomy (by the categories of a file) or independent (at random)."
         ),
     ] = None
     taxonomy: Path | None = None
-    "A public file, not made from the log, with lines of host or domain, tab, category."
-    selector: Annotated[str, Parameter(help=f"One of: {_SELECTORS}.")] = PrivateCounts.selector
+    "Public file with lines of host or domain, tab, category. It must not be made from the log."
+    selector: Annotated[
+        str, Parameter(help=f"How pairs are selected: {_SELECTORS}. When in doubt, leave it out.")
+    ] = PrivateCounts.selector
 
     def build(self) -> Objective:
         """The objective with its own options."""
         return _objective(self.objective, None, self.output_size)
 
 
-@Parameter(name="*", group=Group("Counts"))
+@Parameter(name="*", group=Group("Counts", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
 class Counting:
     """Where the released counts come from."""
 
     counts: Literal["exact", "laplace", "private"] = "exact"
-    "exact: protects given the counts. laplace: a HEURISTIC without proof. private: end to end."
+    (
+        "exact: who made the clicks is protected, the counts are not. laplace: a HEURISTIC without "
+        "proof. private: counts are protected too, end to end."
+    )
     laplace_bound: str | None = None
-    "For laplace: d; users without whom some optimal count differs by more than d are removed."
+    "laplace only: remove users whose absence changes any optimal count by more than d."
     laplace_epsilon: str | None = None
-    "For laplace: ε' of the noise Lap(d/ε') on every count; it is not a guarantee."
+    "laplace only: ε' of the noise Lap(d/ε') on every count. It is not a guarantee."
     sampling_share: str | None = None
-    "For private: the share of ε and δ spent on drawing rows of real users; 1/2 if not given."
+    "private only: share of ε and δ spent on drawing rows of real users. Default 1/2."
     selector: str | None = None
-    "For private: who selects the pairs; the same choice as for synthesize."
+    "private only: how pairs are selected, as for synthesize."
 
     def build(self) -> Counts:
         """The mode with its own options."""
@@ -304,27 +341,27 @@ def _objective(name: str, min_support: str | None, output_size: int | None) -> O
     if unknown:
         option = min(unknown).replace("_", "-")
         raise OptionError(
-            f"--{option} means nothing for --objective {name}",
+            f"--{option} has no effect with --objective {name}",
             hint="use it with --objective frequent_pairs, or leave it out",
         )
     return kind(**given)
 
 
-@Parameter(name="*", group=Group("Ledger"))
+@Parameter(name="*", group=Group("Ledger", sort_key=4))
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """Where a release is recorded."""
 
     population: str | None = None
-    "Record the release in the ledger of these people; without it nobody adds releases up."
+    "Record the release in this population's ledger. Otherwise cumulative loss is not tracked."
     ledger: Path | None = None
-    "The ledger's file, if it is not found by the name of the population."
+    "The ledger's file. By default it is found by the name of the population."
     allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
-    "Release although no accounting covers it and the population has a cap."
+    "Release although the ledger cannot account for this mode and the population has a cap."
     title: str | None = None
-    "What the ledger calls the release."
+    "Title of the release, for the ledger."
     recipient: str | None = None
-    "For whom the release is, for the ledger."
+    "Who receives the release, for the ledger."
 
     def opened(self) -> Ledger | None:
         """The ledger; None if none is named."""
@@ -341,15 +378,15 @@ class Capping:
     """What all releases on a population may cost together."""
 
     set_epsilon_cap: str | None = None
-    "Set the cap: ε that all releases together may reach."
+    "Most ε that all releases together may spend. Set it before the first release."
     set_delta_cap: str | None = None
-    "Set the cap: δ likewise. Set the cap before the first release."
+    "Most δ that all releases together may spend; goes with --set-epsilon-cap."
     epsilon_aside: str = "0"
-    "The part of ε for stages that are no noisy sums, such as sampling real rows."
+    "Share of ε reserved for mechanisms other than noisy sums, e.g. sampling real rows."
     delta_aside: str | None = None
-    "The part of δ for the probabilities that stages set aside; half of it if not given."
+    "Share of δ reserved for mechanisms other than noisy sums. Default: half of it."
     raise_cap: Annotated[bool, Parameter(negative="")] = False
-    "Allow the new cap to be higher than the old one; that is recorded too."
+    "Allow the new cap to be higher than the old one. The ledger records that."
 
     def cap(self) -> Cap | None:
         """The cap to be set, if any."""
@@ -357,7 +394,7 @@ class Capping:
             return None
         if self.set_epsilon_cap is None or self.set_delta_cap is None:
             raise OptionError(
-                "a cap has an epsilon and a delta",
+                "a cap needs both an epsilon and a delta",
                 hint="give both --set-epsilon-cap and --set-delta-cap",
             )
 

@@ -16,6 +16,8 @@ from slogan.cli.terminal import table as plain_table
 if TYPE_CHECKING:
     from slogan.reproduction.reproduce import Reproduction
 
+GROUP, RANK = "study", 3
+
 
 def reproduce(
     *,
@@ -27,21 +29,23 @@ def reproduce(
     ] = None,
     log: Annotated[
         list[str] | None,
-        Parameter(negative="", help="Files of a log of your own; a made-up one if not given."),
+        Parameter(negative="", help="Files of your own log. By default a made-up one."),
     ] = None,
     output: Annotated[
         Path, Parameter(name=["--output", "-o"], help="The folder of the pages.")
     ] = Path("reproduction"),
-    quick: Annotated[bool, Parameter(negative="", help="Two minutes instead of twenty.")] = False,
+    quick: Annotated[
+        bool, Parameter(negative="", help="Smaller: two minutes in place of twenty.")
+    ] = False,
     reading: Reading = Reading(),
     force: Annotated[bool, Parameter(negative="", help="Compute everything anew.")] = False,
     json: Json = False,
 ) -> None:
-    """Write the tables and figures of the paper's section 6, beside what is provable about them.
+    """Write the tables and figures of the paper's section 6, beside the published values.
 
     `slogan reproduce -o reproduction --quick`
 
-    What an earlier run left in the folder is not computed again.
+    Parts that an earlier run left in the folder are not computed again; --force computes them anew.
     """
     only = [f"table{n}" for n in table or ()] + [f"figure{n}" for n in figure or ()]
 
@@ -68,10 +72,11 @@ def text(reproduction: Reproduction) -> RenderableType:
             title = written.experiment.title.partition(":")[0] if n == 0 else ""
             rows.append([title, Text(str(verdict.kind), style="bold"), verdict.why])
     lines = [
-        f"{len(reproduction.pages)} pages in {reproduction.output}: "
-        f"{len(reproduction.computed)} parts computed and {len(reproduction.reused)} known from an "
-        f"earlier run; took {reproduction.seconds:.0f} s",
+        f"Wrote {len(reproduction.pages)} pages to {reproduction.output}.",
+        f"Computed {len(reproduction.computed)} parts; {len(reproduction.reused)} were there from "
+        "an earlier run.",
+        f"Took {reproduction.seconds:.0f} s.",
     ]
     if not reproduction.made_up:
-        lines.append("computed from the raw log: for the curator, not for publication")
+        lines.append("Computed from the raw log: for the curator, not for publication.")
     return with_notes(plain_table((), rows), lines, style="")

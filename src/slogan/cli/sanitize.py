@@ -18,11 +18,19 @@ from slogan.cli.options import (
     Seed,
     Utility,
 )
-from slogan.cli.terminal import Json, released, show, watching
+from slogan.cli.terminal import Json, released, session, show, verify_command, watching
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary
     from slogan.release.base import Saved
+
+GROUP, RANK = "release", 2
+_UNITS = {
+    "output_size": "clicks",
+    "diversity": "query-url pairs",
+    "query_diversity": "queries",
+}
+"""What the value of an objective counts; that of others is a distance."""
 
 
 def sanitize(
@@ -40,14 +48,17 @@ def sanitize(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a sanitized copy of a log, in its own schema: the paper's Algorithm 1.
+    """Release a small sample of real rows under new user IDs.
 
-    `slogan sanitize clicks.tsv -o release --exp-epsilon 2 --delta 0.5 --objective output_size`
+    `slogan sanitize clicks.tsv -o release --exp-epsilon 2 --delta 0.5`
+
+    For small trusted circles, and for reproducing the paper (its Algorithm 1).
+    For the public, use `slogan synthesize`: no row of it belongs to a real person.
 
     Parameters
     ----------
     pseudonyms
-        Fresh random user-IDs, or keep the log's own, which then are public.
+        fresh: new random user IDs. keep: the log's own, which become public. In doubt, fresh.
     """
     budget, counts = budgeting.budget(), counting.build()
 
@@ -76,50 +87,80 @@ def sanitize(
         ) as release,
     ):
         saved = release.save()
-    show(saved, text, json=json)
+    check = verify_command(log, saved.folder, reading.engine)
+    show(saved, lambda made: text(made, check, kept_ids=pseudonyms == "keep"), json=json)
 
 
-def text(saved: Saved) -> RenderableType:
+def text(saved: Saved, check: str, *, kept_ids: bool) -> RenderableType:
     """What was released, how good it is, and what it exposes."""
     from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary
 
     summary = saved.summary
     if isinstance(summary, SanitizedSummary):
-        return released(saved, _planned(summary), summary.shared)
+        lines = [*_planned(summary), *_protected(summary, kept_ids=kept_ids)]
+        return released(saved, lines, summary.shared, check=check)
     assert isinstance(summary, PrivateRowsSummary)  # noqa: S101  the other kind of real rows
     shown = (
         f"Rows of {summary.exposed_users_expected:,.1f} real people of {summary.users:,} are "
         f"expected to be in this release, and of {summary.exposed_users_at_most:,.1f} at most."
     )
-    return released(saved, _private(summary), first=[shown])
+    return released(saved, _private(summary), first=[shown], check=check)
 
 
 def _planned(summary: SanitizedSummary) -> list[str]:
-    return [
-        f"{summary.objective} = {summary.value:,.6g}, proven bound {summary.bound:,.6g} "
-        f"(gap {summary.gap:.2%}, {summary.status}, solver {summary.solver})",
-        f"each user may be charged {summary.budget_per_user:.4g}; a row of "
-        f"{summary.exposed_users_expected:,.1f} of {summary.users:,} users is expected to be shown",
-        "guaranteed given the counts, for the removal of any user in the log; "
-        + _on_counts(summary),
-        f"{summary.users_unconstrained:,} users have no shared pair and no constraint",
+    """How good the release is, and what a longer search could gain."""
+    value, bound, unit = summary.value, summary.bound, _UNITS.get(summary.objective)
+    if unit is None:
+        best = f"Sum of support distances: {value:,.6g}; none below {bound:,.6g} is possible."
+        gain = f"lower it by at most {value - bound:,.6g}"
+    else:
+        best = f"Released {value:,.6g} {unit}; no more than {bound:,.6g} are possible."
+        gain = f"add at most {bound - value:,.6g} {unit}"
+    lines = [best]
+    if value == bound:
+        lines = [f"Released {value:,.6g} {unit}, the most that is possible."] if unit else [best]
+    elif summary.status != "optimal":
+        lines.append(
+            f"A longer search (--patience, --time-limit) could {gain} (gap {summary.gap:.2%})."
+        )
+    if session.verbose:
+        lines.append(
+            f"Solver: {summary.solver}, {summary.status}, gap {summary.gap:.4%}. "
+            f"Per-user budget: {summary.budget_per_user:.4g}."
+        )
+    return lines
+
+
+def _protected(summary: SanitizedSummary, *, kept_ids: bool) -> list[str]:
+    """Who is protected from what, and how many are exposed."""
+    lines = [
+        f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}.",
+        f"Expected users with at least one released row: {summary.exposed_users_expected:,.1f} of "
+        f"{summary.users:,}.",
+        f"{summary.users_unconstrained:,} users share no query-url pair with anyone, so nothing of "
+        "theirs can be released.",
     ]
+    exposed = "which pairs appear, and how often"
+    if kept_ids:
+        lines.append(f"Not protected: the user IDs, which are the original ones; {exposed}.")
+    else:
+        lines.append("Protected: who made the released clicks.")
+        lines.append(f"Not protected: {exposed}; those come straight from your log.")
+    if summary.counts == "laplace":
+        lines.append(
+            "The noise on the counts is a HEURISTIC without an end-to-end proof. Removed "
+            f"{summary.users_removed:,} users whose absence changes a count by more than the bound."
+        )
+    return lines
 
 
 def _private(summary: PrivateRowsSummary) -> list[str]:
-    return [
-        f"ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to end, for any "
-        "user added or removed",
-        f"these are rows of real users: each is shown with a chance of at most δ; no more than "
-        f"{summary.budget_per_user:.4g} clicks of a user are expected",
-        f"{summary.pairs_selected:,} pairs could be released",
+    lines = [
+        f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
+        "end, for any user added or removed.",
+        "The rows belong to real users. Each user is shown with a chance of at most δ.",
+        f"{summary.pairs_selected:,} pairs could be released.",
     ]
-
-
-def _on_counts(summary: SanitizedSummary) -> str:
-    if summary.counts == "exact":
-        return "the counts themselves are not private"
-    return (
-        "noise on the counts is a HEURISTIC without an end-to-end proof; "
-        f"{summary.users_removed:,} users who sway them were removed"
-    )
+    if session.verbose:
+        lines.append(f"Expected clicks of one user: at most {summary.budget_per_user:.4g}.")
+    return lines

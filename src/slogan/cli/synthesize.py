@@ -17,10 +17,12 @@ from slogan.cli.options import (
     Synthesis,
     SyntheticBudget,
 )
-from slogan.cli.terminal import Json, released, show, watching
+from slogan.cli.terminal import Json, released, session, show, verify_command, watching
 
 if TYPE_CHECKING:
     from slogan.release.base import Saved
+
+GROUP, RANK = "release", 1
 
 
 def synthesize(
@@ -36,9 +38,12 @@ def synthesize(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a log of synthetic users, in the log's own schema: private end to end.
+    """Release a log of made-up users with the columns of yours, private from end to end.
 
     `slogan synthesize clicks.tsv -o release --epsilon 1 --delta 1e-6`
+
+    For the public, and whenever you are in doubt.
+    It needs many users: about ten pairs from 2,500 users, several hundred from 65,000.
     """
     budget = budgeting.budget()
 
@@ -66,27 +71,33 @@ def synthesize(
         ) as release,
     ):
         saved = release.save()
-    show(saved, text, json=json)
+    check = verify_command(log, saved.folder, reading.engine)
+    show(saved, lambda made: text(made, check), json=json)
 
 
-def text(saved: Saved) -> RenderableType:
+def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
 
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
-    together = f"synthetic users hold pairs together by {summary.association}"
+    needed = summary.weight_needed
+    together = f"Which pairs occur together follows --association {summary.association}."
     if summary.association == "independent":
         together = (
-            "synthetic users hold pairs independently: no association was asked for, or it was "
-            "lost in the noise"
+            "Which pairs occur together is random: it was not asked for, or with this many users "
+            "the budget could not measure it."
         )
-    needed = summary.weight_needed
     lines = [
-        f"ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to end, for any "
-        "user added or removed; no row belongs to a real user",
-        f"about {summary.coverage:.1%} of all clicks fall on the released pairs; {together}",
-        f"a pair is released from about {needed:.0f} users on if they hold nothing else, from "
-        f"{5 * needed:.0f} if each holds 25 pairs: more users release more pairs",
+        f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
+        "end, for any user added or removed.",
+        "The users are made up: no row belongs to a real one.",
+        f"The released pairs stand for about {summary.coverage:.1%} of all clicks.",
+        together,
+        f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
+        f"{5 * needed:.0f} users with 25 pairs each.",
     ]
-    return released(saved, lines)
+    if session.verbose:
+        shares = ", ".join(f"{stage} {share:.1%}" for stage, share in summary.budget_shares.items())
+        lines.append(f"Budget by stage: {shares}.")
+    return released(saved, lines, check=check)

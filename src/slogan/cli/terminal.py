@@ -1,13 +1,15 @@
-"""The terminal: how verbs show what they are doing, and what came of it."""
+"""The terminal: results on stdout, progress and warnings on stderr, errors on both with --json."""
 
 from __future__ import annotations
 
 import json as jsonlib
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
@@ -18,15 +20,36 @@ from rich.table import Table
 from rich.text import Text
 
 from slogan.errors import StorageError
-from slogan.progress import Progress, bar, silent
+from slogan.progress import Progress, bar, lines, silent
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import LogSizes
     from slogan.release.base import Saved
 
 Json = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print one JSON object on stdout.")
+    bool,
+    Parameter(
+        name="--json", negative="", help="Print one JSON object on stdout, also for an error."
+    ),
 ]
+SCHEMA = 1
+"""Of the JSON objects. A field that changes its name or meaning raises it; a new field does not."""
+
+
+@dataclass
+class Session:
+    """What the whole command line asked for, and what has been printed."""
+
+    verb: str = ""
+    quiet: bool = False
+    verbose: bool = False
+    answered: bool = False
+    """Whether a JSON object is on stdout already."""
+    unheard: bool = False
+    """Whether the reader of stdout went away."""
+
+
+session = Session()
 
 
 def printable(text: str) -> str:
@@ -39,38 +62,72 @@ def printable(text: str) -> str:
 _STAYS = "the work itself is done and stays: look at what it wrote before you run it again"
 
 
-class _Stderr(Console):
-    """What verbs say. Names of files and columns are somebody's text: they show, and do nothing."""
+_SPELLED = str.maketrans(
+    {"ε": "epsilon", "δ": "delta", "λ": "lambda", "μ": "mu", "κ": "kappa", "²": "^2", "√": "sqrt "}
+    | {"–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "’": "'", "·": "*", "×": "x", "−": "-"}
+    | {"→": "->", "←": "<-", "≤": "<=", "≥": ">=", "∞": "infinity"}
+)
+"""For terminals that have no such letters."""
+_WIDE = 1_000
+"""Columns where no terminal limits them, so that no line of a file or pipe is broken."""
 
-    def __init__(self) -> None:
-        super().__init__(stderr=True, highlight=False, markup=False, emoji=False)
+
+def _is_terminal(stream: int) -> bool:
+    with suppress(OSError):  # it is closed
+        return os.isatty(stream)
+    return False
+
+
+class _Harmless(Console):
+    """Prints names of files and columns as text: they cannot steer the terminal."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        limited = "COLUMNS" in os.environ or _is_terminal(2 if stderr else 1)
+        width = None if limited else _WIDE
+        super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
+        unicode = self.encoding.startswith("utf")
         for segment in super().render(renderable, options):
-            harmless = segment.control or segment.text.isprintable()
-            yield segment if harmless else Segment(printable(segment.text), segment.style)
+            text = segment.text if unicode else segment.text.translate(_SPELLED)
+            harmless = segment.control or text.isprintable()
+            yield Segment(text if harmless else printable(text), segment.style, segment.control)
 
 
-stderr = _Stderr()
+stderr = _Harmless(stderr=True)
+_results = _Harmless()
 
 
 def complain(what: str, problem: str, hint: str) -> None:
     """One line of what is wrong, and one of how to go on."""
     lines = (text.replace("\n", "\\n") for text in (problem, hint))
     said = [(f"{what}: ", "bold red"), next(lines), ("\n  hint: ", "dim"), next(lines)]
-    stderr.print(Text.assemble(*said), soft_wrap=True)
+    with suppress(BrokenPipeError):  # the exit code must get through all the same
+        stderr.print(Text.assemble(*said), soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """A line on stderr, unless --quiet was given."""
+    if not session.quiet:
+        stderr.print(Text(text, style="yellow"), soft_wrap=True)
 
 
 @contextmanager
 def watching() -> Generator[Progress]:
-    """Show the current step on a terminal; show nothing elsewhere."""
-    if not stderr.is_terminal:
+    """Show the current step: a bar on a terminal, elsewhere a line every few seconds."""
+    if session.quiet:
         yield silent
         return
-    with bar(console=stderr) as progress:
+    shown = bar(console=stderr) if stderr.is_terminal else lines(_say)
+    with shown as progress:
         yield progress
+
+
+def _say(line: str) -> None:
+    with suppress(BrokenPipeError):
+        stderr.print(line, soft_wrap=True)
 
 
 class _Stdout(Console):
@@ -96,14 +153,29 @@ R = TypeVar("R", bound=Result)
 
 
 def show(result: R, text: Callable[[R], RenderableType], *, json: bool) -> None:
-    """Text for a person on stderr, or one JSON object on stdout."""
-    if json:
-        line = jsonlib.dumps(result.to_dict(), ensure_ascii=False)
-        plain = (c if c.isprintable() else jsonlib.dumps(c)[1:-1] for c in line)
-        with _written(hint=_STAYS):
-            sys.stdout.write("".join(plain) + "\n")
-    else:
-        stderr.print(text(result))
+    """Text for a person, or one JSON object; both on stdout."""
+    with _written(hint=_STAYS):
+        if json:
+            _answer(session.verb, result.to_dict())
+        elif not session.quiet:
+            _results.print(text(result), crop=False)
+
+
+def fail(problem: str, hint: str, exit_code: int) -> None:
+    """The error as one JSON object, unless the verb has printed its own."""
+    if not session.answered and not session.unheard:
+        with suppress(StorageError), _written(hint=_STAYS):
+            _answer("error", {"error": problem, "hint": hint, "exit_code": exit_code})
+
+
+def _answer(kind: str, fields: dict[str, Any]) -> None:
+    from slogan import __version__
+
+    head = {"schema": f"slogan/{kind}/{SCHEMA}", "slogan_version": __version__}
+    line = jsonlib.dumps(head | fields, ensure_ascii=False)
+    plain = (c if c.isprintable() else jsonlib.dumps(c)[1:-1] for c in line)
+    session.answered = True
+    sys.stdout.write("".join(plain) + "\n")
 
 
 @contextmanager
@@ -119,10 +191,15 @@ def _written(*, hint: str) -> Generator[None]:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         if isinstance(cause, BrokenPipeError):
-            sys.exit(128 + signal.SIGPIPE)  # as the signal would have it, of which nobody is told
+            session.unheard = True  # what the verb has found out decides the exit code first
+            return
         raise StorageError(
             f"nothing can be written to standard output: {cause.strerror}", hint=hint
         ) from cause
+
+
+UNHEARD = 128 + signal.SIGPIPE
+"""The exit code of a verb that went well, but whose reader went away."""
 
 
 def table(
@@ -143,33 +220,61 @@ def with_notes(shown: Table, lines: Iterable[str], *, style: str = "dim") -> Ren
 
 
 def released(
-    saved: Saved, lines: list[str], shared: LogSizes | None = None, *, first: Sequence[str] = ()
+    saved: Saved,
+    lines: list[str],
+    shared: LogSizes | None = None,
+    *,
+    first: Sequence[str] = (),
+    check: str,
 ) -> RenderableType:
-    """What must not be missed, how much went in and came out, and what comes next."""
+    """What must not be missed, how much went in and came out, and the command that comes next."""
     summary = saved.summary
     rows = (
         ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
         ("pairs", summary.pairs, shared and shared.pairs, summary.pairs_out),
         ("users", summary.users, shared and shared.users, summary.users_out),
     )
-    headings = ("", "in the log", *(["shared"] if shared else []), "released")
+    headings = ("", "in the log", *(["shared by 2+ users"] if shared else []), "released")
     cells = [[name, *(f"{n:,}" for n in numbers if n is not None)] for name, *numbers in rows]
-    test_run = ["TEST RUN: seeded, protects nobody, refused by verify"] if summary.test_run else []
+    test_run = ["TEST RUN: seeded, so it protects nobody. verify refuses it."]
     rest = [
         *skipped_rows(summary.rows_without_click, summary.bad_rows),
-        *(f"came to this process: {what}" for what in summary.arrived),
-        "in no ledger: nobody adds this release to others on the same people (--population)"
+        *(f"Received from Spark: {what}." for what in summary.arrived),
+        "Not recorded in a ledger; use --population NAME to track cumulative privacy loss."
         if saved.ledger is None
-        else f"recorded in the ledger of {saved.ledger.population}, head {saved.ledger.head}",
-        f"took {sum(summary.seconds.values()):.1f} s",
-        f"next: slogan verify LOG {saved.folder}   (publish only {saved.folder}/public)",
+        else f"Recorded in the ledger of {saved.ledger.population}, head {saved.ledger.head}.",
+        f"Took {sum(summary.seconds.values()):.1f} s.",
+        *([f"Seconds by step: {_times(summary.seconds)}."] if session.verbose else []),
     ]
-    shown = with_notes(table(headings, cells), [*test_run, *lines, *rest], style="")
+    shown = with_notes(
+        table(headings, cells), [*test_run * summary.test_run, *lines, *rest], style=""
+    )
+    next_steps = (
+        command(f"Next:  {check}"),
+        Text(f"Share {saved.folder}/public only. Your report: {saved.folder}/curator/report.html"),
+    )
     alarms = [*first, *(f"WARNING: {warning}" for warning in summary.warnings)]
-    return Group(Text("\n".join(alarms), style="bold yellow"), shown) if alarms else shown
+    begin = [Text("\n".join(alarms), style="bold yellow")] if alarms else []
+    return Group(*begin, shown, Text(), *next_steps)
+
+
+def command(line: str) -> Text:
+    """A line to be pasted: never broken, however narrow the terminal."""
+    return Text(line, no_wrap=True, overflow="ignore")
+
+
+def verify_command(log: Sequence[str], folder: Path, engine: str) -> str:
+    """The command that checks a release, ready to be pasted into a shell."""
+    words = ["slogan", "verify", *log, str(folder)]
+    return shlex.join(words if engine == "duckdb" else [*words, "--engine", engine])
+
+
+def _times(seconds: dict[str, float]) -> str:
+    return ", ".join(f"{step} {spent:.1f}" for step, spent in seconds.items())
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
     """How many rows were skipped, and why."""
-    lines = [f"{without_click:,} rows without a click left out"] if without_click else []
-    return [*lines, *(f"{n:,} bad rows skipped: {reason}" for reason, n in bad_rows.items())]
+    lines = [f"Skipped {without_click:,} searches without a click."] if without_click else []
+    rows = ((f"{n:,} bad row{'s' * (n != 1)}", reason) for reason, n in bad_rows.items())
+    return [*lines, *(f"Skipped {number}: {reason}." for number, reason in rows)]

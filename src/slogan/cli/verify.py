@@ -14,6 +14,8 @@ from slogan.errors import VerificationError
 if TYPE_CHECKING:
     from slogan.verification.conditions import Verdict
 
+GROUP, RANK = "check", 1
+
 
 def verify(
     *paths: LogAndRelease,
@@ -21,11 +23,14 @@ def verify(
     reading: Reading = Reading(),
     json: Json = False,
 ) -> None:
-    """Check a release against its log, in exact arithmetic, with code of its own.
+    """Check a release against its log: files, rows, noise and budget.
 
     `slogan verify clicks.tsv release`
 
     Without the log, a recipient can check the public half: `slogan verify release/public`
+
+    It uses exact arithmetic, and shares no code with the verbs that release. Exit code 4 if a check
+    fails.
     """
     budget = None if budgeting == AgreedBudget() else budgeting.budget()
 

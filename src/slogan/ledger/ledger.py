@@ -17,7 +17,13 @@ from typing import Any
 from platformdirs import user_data_path
 
 from slogan.dp.accounting import Cost, rounded_up
-from slogan.errors import BudgetRefusedError, LedgerError, OptionError, PopulationError
+from slogan.errors import (
+    BudgetRefusedError,
+    LedgerError,
+    OptionError,
+    PopulationError,
+    suggestion,
+)
 from slogan.ledger.cap import Cap
 from slogan.ledger.entries import (
     Booked,
@@ -206,7 +212,8 @@ class Ledger:
         if not self.file.exists():
             raise PopulationError(
                 f"population {self.population!r} has no ledger at {self.file}",
-                hint="check the name; slogan ledger --create starts a ledger",
+                hint=suggestion(self.population, populations())
+                or "check the name; slogan ledger --create starts a ledger",
             )
         with self._chain.locked():
             books = Books(self.file, tuple(self._chain.read()))
@@ -333,10 +340,15 @@ def folder() -> Path:
         ) from cause
 
 
+def populations() -> list[str]:
+    """The populations whose ledgers are found by name."""
+    files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
+    return [file.name.removesuffix(_SUFFIX) for file in files]
+
+
 def known() -> list[Ledger]:
     """All ledgers that are found by name."""
-    files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
-    return [Ledger.open(file.name.removesuffix(_SUFFIX)) for file in files]
+    return [Ledger.open(population) for population in populations()]
 
 
 def _population(file: Path) -> str:

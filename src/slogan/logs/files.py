@@ -21,7 +21,7 @@ import zstandard
 
 from slogan.errors import EmptyLogError, LogFormatError, LogNotFoundError
 from slogan.storage.database import connected
-from slogan.storage.untrusted import is_sayable
+from slogan.storage.untrusted import is_sayable, similar_file
 
 ENCODINGS = ("utf-8", "latin-1")
 LONGEST_LINE = 64 * 1024 * 1024
@@ -69,7 +69,8 @@ def expand(paths: Sequence[str | Path]) -> tuple[Path, ...]:
                 found = [item] if Path(item).exists() else glob.glob(str(item), recursive=True)
         if not found:
             raise LogNotFoundError(
-                f"no file at {item}", hint="check the path; put a glob pattern in quotes"
+                f"no file at {item}",
+                hint=similar_file(item) or "check the path; put a glob pattern in quotes",
             )
         files.update(_usable(Path(f)) for f in found)
     return tuple(sorted(files))

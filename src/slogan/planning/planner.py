@@ -63,7 +63,7 @@ class Planner:
 
     def _report(self, value: float, bound: float) -> None:
         percent = 100 * gap(value=value, bound=bound)
-        self.steps.note(f"value {value:,.6g}, bound {bound:,.6g}, gap {percent:.1f} %")
+        self.steps.note(f"best {value:,.6g}, at most {bound:,.6g} possible, gap {percent:.1f} %")
 
     def _count_users(self, done: int, users: int) -> None:
         self.steps.note(f"{done:,} of {users:,} users")

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from slogan.errors import OptionError, SloganError, StorageError
+from slogan.storage.limits import threads_limit
 
 
 def connected(file: Path | None = None, *, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
@@ -28,6 +29,8 @@ def connected(file: Path | None = None, *, spill: Path | None = None) -> duckdb.
     )
     # DuckDB would draw its bar on standard output, where --json and a caller's text belong.
     sql.execute("SET enable_progress_bar = false")
+    if (most := threads_limit()) is not None:
+        sql.execute(f"SET threads = {most}")
     return sql
 
 

@@ -1,7 +1,8 @@
-"""Files that somebody else may have made: read whole, but never without end; names to be said."""
+"""Bounded reads of untrusted files; checks of names, and names that are like others."""
 
 import errno
 import stat
+from difflib import get_close_matches
 from pathlib import Path
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -27,3 +28,14 @@ def is_sayable(path: Path) -> bool:
         return b"\0" not in str(path).encode()
     except UnicodeEncodeError:
         return False
+
+
+def similar_file(path: str | Path) -> str | None:
+    """What was probably meant by a path at which there is nothing, as a question."""
+    wanted = Path(path)
+    try:
+        names = [entry.name for entry in wanted.parent.iterdir() if is_sayable(entry)]
+    except (OSError, ValueError):
+        return None
+    close = get_close_matches(wanted.name, names, n=1, cutoff=0.6)
+    return f"did you mean {wanted.parent / close[0]}?" if close else None

@@ -283,6 +283,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
         "time_limit": _number,
         "gap": _number,
+        "patience": _number,
         "encoding": _one_of(*ENCODINGS),
         "on_bad_row": _one_of("error", "skip"),
         "selector": _one_of(*module_names("slogan.dp.selection")),

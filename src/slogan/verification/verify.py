@@ -14,6 +14,7 @@ from slogan.errors import LogNotFoundError, OptionError
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.modes import ReleaseKind
 from slogan.storage.atomic import check_not_waiting
+from slogan.storage.untrusted import similar_file
 from slogan.verification.checks import PUBLIC_FILES, REAL_ROWS, WITH_LOG, WITHOUT_REMOVED
 from slogan.verification.comparison import Counted, private_database
 from slogan.verification.conditions import Check, Verdict, bounds_of
@@ -117,7 +118,8 @@ def _require_release(folder: Path, log: SearchLog | Source) -> None:
         hint = f"the log comes first: slogan verify {folder} {first}"
         raise OptionError(f"{folder} is not a release, but {first} is", hint=hint)
     check_not_waiting(folder)
-    raise LogNotFoundError(f"no release at {folder}", hint="give the folder of a release")
+    hint = similar_file(folder) or "give the folder of a release"
+    raise LogNotFoundError(f"no release at {folder}", hint=hint)
 
 
 def _verdict(

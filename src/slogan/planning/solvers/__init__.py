@@ -14,6 +14,8 @@ AUTO = "packing"
 """What `--solver auto` stands for."""
 DISTRIBUTED = "distributed"
 """The solver that runs where Spark counts; it is the engine's, not a file here."""
+PATIENCE = 15.0
+"""Seconds: what a search has not found by then it rarely finds in the rest of a minute."""
 Report = Callable[[float, float], None]
 """Told the best value so far and the proven bound, now and then."""
 
@@ -28,6 +30,8 @@ class Effort:
 
     time_limit: float = 60.0
     gap: float = 1e-4
+    patience: float = math.inf
+    """Seconds without a better value after which a solver stops, where it can."""
     goal: float = math.inf
     """A value that is good enough, whatever the bound."""
     report: Report = quiet
@@ -48,11 +52,13 @@ class Solver:
         name: A file of `planning/solvers/`, "distributed" for the engine's own, or "auto".
         time_limit: Seconds for each problem.
         gap: Relative distance from the proven bound at which the solver may stop.
+        patience: Seconds without a better value after which it stops; None to use all the time.
     """
 
     name: str = "auto"
     time_limit: float = field(default=60.0, kw_only=True)
     gap: float = field(default=1e-4, kw_only=True)
+    patience: float | None = field(default=PATIENCE, kw_only=True)
 
     def __post_init__(self) -> None:
         if not (0 < self.time_limit < math.inf and 0 <= self.gap < math.inf):
@@ -60,17 +66,25 @@ class Solver:
                 f"a time limit of {self.time_limit} s and a gap of {self.gap} are not possible",
                 hint="the time limit is above 0 seconds, the gap is 0 or more, and both are finite",
             )
+        if self.patience is not None and not 0 < self.patience < math.inf:
+            raise OptionError(
+                f"a patience of {self.patience} s is not possible",
+                hint="give more than 0 seconds, such as --patience 15",
+            )
         if self.name not in ("auto", DISTRIBUTED, *names()):
             load(self.name)
 
     @property
     def effort(self) -> Effort:
         """The limits alone."""
-        return Effort(time_limit=self.time_limit, gap=self.gap)
+        patience = math.inf if self.patience is None else self.patience
+        return Effort(time_limit=self.time_limit, gap=self.gap, patience=patience)
 
     def parameters(self) -> dict[str, str | float]:
         """For the manifest."""
-        return {"solver": self.name, "time_limit": self.time_limit, "gap": self.gap}
+        limits = {"time_limit": self.time_limit, "gap": self.gap}
+        waiting = {} if self.patience is None else {"patience": self.patience}
+        return {"solver": self.name, **limits, **waiting}
 
 
 def names() -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Programs in HiGHS's words: every solver here speaks to HiGHS through this file only."""
 
+import time
 from dataclasses import dataclass
 
 import highspy
@@ -11,6 +12,7 @@ from slogan.arrays import Flags, Floats, Ints
 from slogan.errors import SolverError
 from slogan.planning.program import Program, Status, SupportTargets
 from slogan.planning.solvers import Effort
+from slogan.storage import limits
 
 Statuses = NDArray[np.object_]
 Basis = tuple[Statuses, Statuses]
@@ -23,6 +25,8 @@ _STATUS = {
 _FEASIBLE = int(highspy.SolutionStatus.kSolutionStatusFeasible)
 # How far rows may be overdrawn and integers missed; HiGHS takes no less than a tenth of it.
 _OVERDRAWN = 1e-9
+# Seconds between two looks at the clock while HiGHS is at work.
+_LOOK_EVERY = 0.1
 # By how much HiGHS's bounds may be wrong, as clicks and as sums of support distances.
 CLICKS_OFF, DISTANCE_OFF = 1e-6, 1e-9
 
@@ -160,6 +164,7 @@ class Running:
         self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
     ) -> None:
         self._asked, self._integer, self._report = asked, integer, effort.report
+        self._patience, self._best, self._improved = effort.patience, np.inf, time.monotonic()
         # HiGHS minimises: where every cost is −1 or 0 the value is what it calls −objective.
         self._sign = 1.0 if asked.cost.max() > 0 else -1.0
         self.bound = -self._sign * np.inf
@@ -177,6 +182,8 @@ class Running:
     def _listen(self, event: highspy.HighsCallbackEvent) -> None:
         out = event.data_out
         self.bound = self._asked.constant + self._sign * out.mip_dual_bound
+        if out.mip_primal_bound < self._best:
+            self._best, self._improved = out.mip_primal_bound, time.monotonic()
         if np.isfinite(out.mip_primal_bound):  # there is an answer already
             self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
 
@@ -197,9 +204,17 @@ class Running:
         highspy.Highs.resetGlobalScheduler(True)
 
     def wait(self) -> Answer:
-        """Let HiGHS finish. Whoever stops waiting stops HiGHS too: it must not outlive the run."""
+        """Let HiGHS finish, or stop it when it has found nothing better for a while.
+
+        Whoever stops waiting stops HiGHS too: it must not outlive the run.
+        """
         try:
-            self._thread.join()
+            while self._thread.is_alive():
+                self._thread.join(_LOOK_EVERY)
+                found = np.isfinite(self._best)
+                if found and time.monotonic() - self._improved > self._patience:
+                    self._highs.cancelSolve()
+                    self._patience = np.inf
         except BaseException:
             self.abandon()
             raise
@@ -231,6 +246,8 @@ def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)
     highs.setOptionValue("mip_rel_gap", effort.gap)
+    if (most := limits.threads_limit()) is not None:
+        highs.setOptionValue("threads", most)
     highs.setOptionValue("primal_feasibility_tolerance", _OVERDRAWN)
     highs.setOptionValue("mip_feasibility_tolerance", _OVERDRAWN)
     highs.passModel(lp)

@@ -22,6 +22,7 @@ from slogan.planning.solvers._highs import CLICKS_OFF, Model, Running
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import Packing, linked
 from slogan.planning.solvers.packing.relaxation import Relaxation, clicks
+from slogan.storage import limits
 
 _SEED = 2012
 _MOVES = 50_000
@@ -71,11 +72,12 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
         # The smallest size that is within the gap of the bound is enough.
         while search.size < min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
             done = (tighter is None or tighter.done()) and (proof is None or proof.finished)
-            if time.monotonic() + search.seconds > deadline or (search.tired and done):
+            late_now = time.monotonic() + search.seconds > deadline
+            if late_now or search.idle > effort.patience or (search.tired and done):
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and provable:
                 left = max(_LEAST_TIME, deadline - time.monotonic())
-                asked = replace(effort, time_limit=left, report=quiet)
+                asked = replace(effort, time_limit=left, patience=math.inf, report=quiet)
                 proof = _proof(problem, relaxed, search.x, asked)
             if search.tired:
                 time.sleep(_PAUSE)
@@ -158,6 +160,7 @@ class Search:
         self.seconds = 0.0
         """What the last round took; the next will take about as long."""
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
+        self._gained = time.monotonic()
         self._cooled: int | None = None
         """Rounds since the search began to keep losses."""
 
@@ -176,20 +179,28 @@ class Search:
         """Whether more rounds promise nothing."""
         return self._without_gain >= _PATIENCE
 
+    @property
+    def idle(self) -> float:
+        """Seconds since the last gain."""
+        return time.monotonic() - self._gained
+
     def round(self) -> None:
         """Try some ten thousand moves; `x` is never worse afterwards."""
         begin, before = time.monotonic(), self.size
         if len(self._states) == 1:
             self._x = self._walk(0)
         else:
-            with ThreadPoolExecutor(2) as pool:
+            with ThreadPoolExecutor(limits.threads(2)) as pool:
                 one, other = pool.map(self._walk, range(2))
                 found = best_of_both(self._problem, one, other)
                 self._x = best_of_both(self._problem, self._x, found)
                 list(pool.map(partial(search.move_to, self._x, self._matrix), self._states))
         self.rounds += 1
         self.seconds = time.monotonic() - begin
-        self._without_gain = 0 if self.size > before else self._without_gain + 1
+        if self.size > before:
+            self._without_gain, self._gained = 0, time.monotonic()
+        else:
+            self._without_gain += 1
         if self._cooled is not None:
             self._cooled += 1
         elif self._without_gain == _STUCK:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from slogan.arrays import Floats, Ints
 from slogan.planning.solvers.packing.presolve import Packing, scaled
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
+from slogan.storage import limits
 from slogan.storage.compilation import compiled
 
 Late = Callable[[], bool]
@@ -233,7 +234,7 @@ class Walk:
             1.0 / np.maximum(sp.csr_array(abs(by_line)).sum(axis=1), _EMPTY)
             for by_line in (columns, rows)
         )
-        threads = _THREADS if rows.nnz > _WORTH_SHARING else 1
+        threads = limits.threads(_THREADS) if rows.nnz > _WORTH_SHARING else 1
         self._parts = [_cut(start, threads) for start in (self._columns[0], self._rows[0])]
         self._at_once = max(1, _ENTRIES_AT_ONCE // max(1, 2 * rows.nnz))
 
