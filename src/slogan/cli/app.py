@@ -39,11 +39,13 @@ app = App(
     suppress_keyboard_interrupt=False,  # __main__ reports what an interrupt left behind: nothing
     exit_on_error=False,  # __main__ reports errors of usage as all others
     print_error=False,
+    result_action="return_value",  # __main__ ends the process
 )
 app["--help"].group = app["--version"].group = _SESSION
 app.meta.group_parameters = _SESSION
 app.meta.suppress_keyboard_interrupt = False
 app.meta.exit_on_error = app.meta.print_error = False
+app.meta.result_action = "return_value"
 app.meta.console = stdout
 app.meta.error_console = stderr
 _groups = {name: Group(title, sort_key=n) for n, (name, title) in enumerate(GROUPS.items())}

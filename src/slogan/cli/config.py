@@ -163,7 +163,7 @@ def config(
 ) -> None:
     """Show the options that a file or the environment sets, and where each comes from.
 
-    `slogan --config slogan.toml config synthesize`
+    `slogan config synthesize --config slogan.toml`
     """
     from slogan.cli.app import VERBS, app
 

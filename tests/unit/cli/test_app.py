@@ -80,8 +80,8 @@ def test_each_verb_explains_delta_for_itself(tmp_path):
         for verb in ("sanitize", "synthesize", "verify", "audit")
     }
     own = {
-        "sanitize": "largest chance that a given person's real rows are published",
-        "synthesize": "chance that the ε limit fails. Keep it below 1 / (10 × users)",
+        "sanitize": "Largest chance that a given person's real rows are published [required]",
+        "synthesize": "Chance that the ε limit fails [required]. Keep it below 1 / (10 × users)",
         "verify": "δ that was agreed on",
         "audit": "δ of the release to attack",
     }

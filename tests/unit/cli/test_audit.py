@@ -45,8 +45,8 @@ def test_the_verb_tells_a_person_that_it_is_no_proof(tmp_path, log, counts):
     done = slogan("audit", log, *given.split(), *counts, cwd=tmp_path)
 
     assert done.returncode == 0
-    assert "not a proof" in done.stderr
-    assert "query" not in done.stderr
+    assert "not a proof" in done.stdout
+    assert "query" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -24,5 +24,5 @@ def test_the_command_in_words_names_its_reader(tmp_path, log):
     done = slogan("evaluate", log, log, cwd=tmp_path)
 
     assert done.returncode == 0
-    assert "not for publication" in done.stderr
-    assert done.stdout == ""
+    assert "not for publication" in done.stdout
+    assert done.stderr == ""

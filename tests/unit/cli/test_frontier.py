@@ -4,13 +4,17 @@ import json
 
 from tests.unit.cli.commands import SECRET, slogan
 
+import slogan as slogan_package
+
 
 def test_the_verb_prints_one_object_and_nothing_of_the_log(log, tmp_path):
     words = ("--exp-epsilons", "1.4, 2", "--deltas", "0.5", "--time-limit", "1", "-o", "out")
     done = slogan("frontier", log, *words, "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
+    schema, version = told.pop("schema"), told.pop("slogan_version")
 
     assert done.returncode == 0
+    assert (schema, version) == ("slogan/frontier/1", slogan_package.__version__)
     assert [point["value"] <= point["bound"] for point in told["points"]] == [True, True]
     assert told == json.loads((tmp_path / "out" / "frontier.json").read_text())
     for file in (tmp_path / "out").iterdir():

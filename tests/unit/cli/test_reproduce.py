@@ -36,5 +36,9 @@ def test_verdicts_and_the_place_of_the_pages_are_shown():
 
     assert lines[0].split() == ["Table", "4", "not", "reachable", "a", "bound"]
     assert lines[1].split() == ["not", "excluded", "no"]
-    assert "1 pages in reproduction: 2 parts computed and 0 known" in lines[3]
-    assert "not for publication" in lines[4]
+    assert lines[3:6] == [
+        "Wrote 1 pages to reproduction.",
+        "Computed 2 parts; 0 were there from an earlier run.",
+        "Took 12 s.",
+    ]
+    assert "not for publication" in lines[6]

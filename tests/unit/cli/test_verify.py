@@ -22,7 +22,7 @@ def test_verify_accepts_an_honest_release_and_refuses_an_edited_one(tmp_path, lo
 
 def test_verify_ends_with_the_budget_and_whose_decision_it_is(tmp_path, log):
     slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
-    text = slogan("verify", log, "out", cwd=tmp_path).stderr
+    text = slogan("verify", log, "out", cwd=tmp_path).stdout
     found = json.loads(slogan("verify", log, "out", "--json", cwd=tmp_path).stdout)
     (tmp_path / "out/public/manifest.json").write_text("{}")
     nothing = json.loads(slogan("verify", log, "out", "--json", cwd=tmp_path).stdout)
