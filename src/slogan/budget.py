@@ -1,6 +1,7 @@
-"""PrivacyBudget: what epsilon and delta allow each user to be charged, exactly."""
+"""PrivacyBudget: the budget of each user that follows from epsilon and delta, exactly."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
@@ -27,9 +28,21 @@ def exact(number: Number) -> Fraction:
         return _decimal(above) / (_decimal(below) if below else 1)
     except (ValueError, ZeroDivisionError, InvalidOperation) as cause:
         raise BudgetError(
-            f"{str(number)[:40]!r} is not a finite number of reasonable size",
-            hint="write it as 0.5, 1/500 or 1e-6",
+            f"{str(number)[:40]!r} is not a number slogan can read", hint=_corrected(str(number))
         ) from cause
+
+
+def _corrected(text: str) -> str:
+    """How to write a number that was written as people do: 0,5 or 50%."""
+    with suppress(ValueError, InvalidOperation):
+        if text.count(",") == 1:
+            point = text.strip().replace(",", ".")
+            _decimal(point)
+            return f"use a decimal point: {point}"
+        if text.strip().endswith("%"):
+            share = Decimal(text.strip().removesuffix("%").replace(",", ".")) / 100
+            return f"write it as a share: {share.normalize():f}"
+    return "write it as 0.5, 1/500 or 1e-6"
 
 
 def _decimal(text: str) -> Fraction:
@@ -71,13 +84,13 @@ class PrivacyBudget:
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.exp_epsilon is None):
             raise BudgetError(
-                "a budget needs either epsilon or e^epsilon, and not both",
+                "a budget needs epsilon or e^epsilon, and not both",
                 hint="give --epsilon 0.69 or --exp-epsilon 2",
             )
         delta = exact(self.delta)
         if not 0 < delta < 1:
             raise BudgetError(
-                f"delta must lie strictly between 0 and 1, got {self.delta}",
+                f"delta must be above 0 and below 1, got {self.delta}",
                 hint="1e-6 is common for synthesize; for sanitize it is the share of people shown",
             )
         _ = self.allowance  # a budget that exists is valid
@@ -92,13 +105,13 @@ class PrivacyBudget:
             if 1 < (ratio := exact(self.exp_epsilon)) < 10**_LARGEST_POWER:
                 return ratio
             raise BudgetError(
-                f"e^epsilon must lie between 1 and 10^{_LARGEST_POWER}, got {self.exp_epsilon}",
-                hint="e^epsilon = 2 lets an output be at most twice as likely without a user",
+                f"e^epsilon must be above 1 and below 10^{_LARGEST_POWER}, got {self.exp_epsilon}",
+                hint="with e^epsilon = 2 one user at most doubles the odds of an output",
             )
         power = exact(self.epsilon or 0)
         if not 0 < power <= _LARGEST_EPSILON:
             raise BudgetError(
-                f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {self.epsilon}",
+                f"epsilon must be above 0 and at most {_LARGEST_EPSILON}, got {self.epsilon}",
                 hint="0.1 is strict, 1 is common, above 3 protects little",
             )
         return max(exp_rounded_down(power), 1 + power)

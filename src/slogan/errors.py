@@ -1,7 +1,7 @@
-"""Every error slogan raises on purpose: what is wrong, the number, how to go on, the exit code.
+"""Every error that slogan raises on purpose: what is wrong, where, how to mend it, the exit code.
 
-Messages are for the curator, who may see the log: some quote numbers that depend on it.
-None quotes a query, a url or a user-ID.
+Messages are for the curator, who may see the log: some contain numbers that depend on it.
+None contains a query, a url or a user-ID.
 """
 
 import math
@@ -19,6 +19,7 @@ _VALUE = re.compile(
 _FLAGS = frozenset(("force", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create"))
 _INSIDE = {
     "time-limit": "solver=Solver(time_limit={})",
+    "patience": "solver=Solver(patience={})",
     "memory-limit": "engine=DuckDB(memory_limit={})",
     "spark-conf": "engine=Spark(conf={})",
     "spark-master": "engine=Spark(master={})",
@@ -28,12 +29,14 @@ _INSIDE = {
     "population": "ledger=Ledger.open({})",
 }
 """Options of the command line that are arguments of an object in Python."""
+_SMALL_DELTA = 1e-3
+"""Below this, the δ of `sanitize` was probably meant for `synthesize`."""
 
 
 class SloganError(Exception):
-    """Base class: catch this to catch all of ours and nothing else.
+    """Base class of all errors of slogan.
 
-    `problem` and `hint` speak of options of the command line; `str()` of arguments in Python.
+    `problem` and `hint` name options of the command line; `str()` names arguments in Python.
     """
 
     exit_code = 1
@@ -108,7 +111,7 @@ class MissingColumnError(InputError):
 
 
 class EmptyLogError(InputError):
-    """The log holds no click at all."""
+    """The log has no click at all."""
 
 
 class BadRowError(InputError):
@@ -129,20 +132,20 @@ class OutputSizeError(InputError):
 
     def __init__(self, *, requested: int, largest: int, bound: float) -> None:
         super().__init__(
-            f"an output size of {requested} exceeds λ = {largest}, the largest output size found "
-            f"for this log and budget (proven: at most {bound:.0f})",
-            hint=f"ask for at most --output-size {largest}, leave the option out for half of λ, "
-            "or raise the budget or --time-limit",
+            f"an output size of {requested} clicks is too large: the largest found for this log "
+            f"and budget is {largest} (no more than {bound:.0f} are possible)",
+            hint=f"give --output-size {largest} or less, leave it out for half of that, or raise "
+            "the budget or --time-limit",
         )
         self.requested, self.largest, self.bound = requested, largest, bound
 
 
 class NoiseError(InputError):
-    """Noise was asked for with a parameter that no law has, or that cannot be drawn in 64 bits."""
+    """A noise parameter is out of range, or too large to be drawn in 64 bits."""
 
 
 class ReleaseExistsError(InputError):
-    """Something already stands where the release should go."""
+    """There is already something where the release should go."""
 
 
 class StorageError(SloganError):
@@ -170,8 +173,8 @@ class SingleUserError(NothingToReleaseError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the log has a single user, so every pair is unique and nothing may be released",
-            hint="a release hides each user among others: pool the logs of several users",
+            "the log has only one user, so nothing can be released",
+            hint="a release hides each user among others: add the logs of more users",
         )
 
 
@@ -180,8 +183,9 @@ class AllPairsUniqueError(NothingToReleaseError):
 
     def __init__(self, *, users: int, pairs: int) -> None:
         super().__init__(
-            f"no pair is shared: each of the {pairs} pairs of {users} users belongs to one user",
-            hint="pool more users or a longer period, or make queries coarser (lower case)",
+            f"no pair is shared by two users: each of the {pairs:,} pairs of {users:,} users "
+            "belongs to one user",
+            hint="add more users or a longer period, or make queries coarser (lower case)",
         )
         self.users, self.pairs = users, pairs
 
@@ -190,10 +194,13 @@ class EmptyPlanError(NothingToReleaseError):
     """No pair fits the budget even once."""
 
     def __init__(self, *, limit: float, cheapest: float) -> None:
+        hint = "raise epsilon and delta together, or add a longer period of logs"
+        if limit < _SMALL_DELTA:
+            hint = "a δ this small is for slogan synthesize; sanitize needs a larger one"
         super().__init__(
-            f"each user may be charged {limit:.4g}, but one click of the cheapest pair charges "
-            f"some user {cheapest:.4g}",
-            hint="raise epsilon and delta together, or pool a longer period of logs",
+            f"the budget is too small for a single click: each user has a budget of {limit:.4g}, "
+            f"and one click of the cheapest pair costs some user {cheapest:.4g}",
+            hint=hint,
         )
         self.limit, self.cheapest = limit, cheapest
 
@@ -203,9 +210,9 @@ class NothingLeftError(NothingToReleaseError):
 
 
 class TooFewUsersError(NothingToReleaseError):
-    """No pair is held by enough users for an end-to-end private release.
+    """No pair has enough users for an end-to-end private release.
 
-    That is an outcome of the noise like any other: `cost`, a `Cost`, is what it took to find out.
+    The noise was drawn, so this run has a price: `cost`, a `Cost`.
     """
 
     def __init__(self, *, users: int, share: float, needed: float, cost: Any) -> None:
@@ -213,35 +220,35 @@ class TooFewUsersError(NothingToReleaseError):
         if share < 1:
             many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
             hint = (
-                f"pool more logs: {many} of this kind would release a first pair (computed from the"
+                f"add more logs: {many} of this kind would release a first pair (computed from the"
                 " raw log, for the curator only); raise epsilon if you must, and leave delta small"
             )
         super().__init__(
-            f"no pair is held by enough users: it takes a weight of about {needed:.3g}, to which a "
-            f"user with n pairs adds 1/√n, and the heaviest pair of these {users:,} users has "
-            f"{share:.0%} of that",
-            hint=f"{hint}; trying again draws new noise, and costs as much again",
+            f"no pair has enough users. The selection threshold is about {needed:.3g} (a user with "
+            f"n pairs contributes 1/√n); the best pair of these {users:,} users reaches "
+            f"{share:.0%} of it",
+            hint=f"{hint}. Each further try draws new noise and costs as much again",
         )
         self.users, self.share, self.needed, self.cost = users, share, needed, cost
 
 
 class VerificationError(SloganError):
-    """A release does not keep what its manifest promises."""
+    """A check of `verify` or `audit` failed."""
 
     exit_code = 4
 
 
 class LedgerError(SloganError):
-    """The ledger cannot be used, so it grants nothing: damaged, in use, unwritable."""
+    """The ledger is damaged, in use or cannot be written, so no release is allowed."""
 
 
 class PopulationError(LedgerError):
-    """The population has no ledger, or has one already, or the ledger is that of another."""
+    """The population has no ledger, or has one already, or the ledger belongs to another."""
 
     exit_code = 2
 
 
 class BudgetRefusedError(LedgerError):
-    """The ledger refuses: the population's cap does not allow it."""
+    """The population's cap does not allow this release."""
 
     exit_code = 5

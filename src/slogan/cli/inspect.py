@@ -16,7 +16,7 @@ GROUP, RANK = "look", 2
 
 
 def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -> None:
-    """Count a log as the paper's Table 3 does: whole, and without pairs that only one user has.
+    """Check how a log is read, and how much of it could be released.
 
     `slogan inspect clicks.tsv`
     """

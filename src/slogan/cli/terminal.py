@@ -78,6 +78,12 @@ def _is_terminal(stream: int) -> bool:
     return False
 
 
+def _discard(stream: int) -> None:
+    """Send what is still written to a stream nowhere."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), stream)
+
+
 class _Harmless(Console):
     """Prints names of files and columns as text: they cannot steer the terminal."""
 
@@ -85,6 +91,12 @@ class _Harmless(Console):
         limited = "COLUMNS" in os.environ or _is_terminal(2 if stderr else 1)
         width = None if limited else _WIDE
         super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Go on without a reader: the work, and its exit code, matter more."""
+        if not self.stderr:
+            raise BrokenPipeError
+        _discard(2)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -104,8 +116,7 @@ def complain(what: str, problem: str, hint: str) -> None:
     """One line of what is wrong, and one of how to go on."""
     lines = (text.replace("\n", "\\n") for text in (problem, hint))
     said = [(f"{what}: ", "bold red"), next(lines), ("\n  hint: ", "dim"), next(lines)]
-    with suppress(BrokenPipeError):  # the exit code must get through all the same
-        stderr.print(Text.assemble(*said), soft_wrap=True)
+    stderr.print(Text.assemble(*said), soft_wrap=True)
 
 
 def warn(text: str) -> None:
@@ -126,8 +137,7 @@ def watching() -> Generator[Progress]:
 
 
 def _say(line: str) -> None:
-    with suppress(BrokenPipeError):
-        stderr.print(line, soft_wrap=True)
+    stderr.print(line, soft_wrap=True)
 
 
 class _Stdout(Console):
@@ -136,6 +146,9 @@ class _Stdout(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         with _written(hint="print it on a terminal, or to a file with room"):
             super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 stdout = _Stdout()
@@ -188,8 +201,7 @@ def _written(*, hint: str) -> Generator[None]:
         sys.stdout.flush()
     except OSError as cause:
         # What is still in the buffer would fail once more at the end of the process.
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        _discard(sys.stdout.fileno())
         if isinstance(cause, BrokenPipeError):
             session.unheard = True  # what the verb has found out decides the exit code first
             return
