@@ -99,6 +99,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python tools/reference.py
+	$(BIN)/python -m tools.manpage
 	$(BIN)/python -m tools.python_reference
 
 reproduction: $(READY)

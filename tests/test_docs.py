@@ -17,7 +17,7 @@ from slogan import errors, measures
 from slogan.dp import selection
 from slogan.planning import objectives, solvers
 from slogan.report import curator
-from tools import python_reference
+from tools import manpage, python_reference
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -120,6 +120,10 @@ def test_the_command_line_page_is_up_to_date_whatever_the_terminal():
 
     assert tuple(ast.literal_eval(listed)) == VERBS
     assert rendered == page("reference/cli.md"), "run `make docs`"
+
+
+def test_the_manual_page_is_up_to_date():
+    assert manpage.rendered() == page("reference/slogan.1"), "run `make docs`"
 
 
 def test_every_error_is_listed_with_its_exit_code():

@@ -35,7 +35,7 @@ COUNTING = 2 * GIGABYTE
 # And the arrays of the histogram, the constraints and the solver: 140 bytes for each of the users
 # were measured, 2.7 GB in all; one more copy of everything does not fit.
 SOLVING = 4 * GIGABYTE
-BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "20", "--memory-limit", "1GB")
+BUDGET = ("--exp-epsilon", "2", "--delta", "0.5", "--time-limit", "20", "--memory-limit", "2GB")
 
 
 @pytest.mark.long

@@ -164,7 +164,9 @@ class Running:
         self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
     ) -> None:
         self._asked, self._integer, self._report = asked, integer, effort.report
-        self._patience, self._best, self._improved = effort.patience, np.inf, time.monotonic()
+        self._patience = effort.patience
+        self._gained = None if start is None else time.monotonic()
+        """When the best answer was found; None before the first."""
         # HiGHS minimises: where every cost is −1 or 0 the value is what it calls −objective.
         self._sign = 1.0 if asked.cost.max() > 0 else -1.0
         self.bound = -self._sign * np.inf
@@ -177,15 +179,17 @@ class Running:
             self._highs.setSolution(warm)
         if integer:
             self._highs.cbMipLogging += self._listen
+            self._highs.cbMipImprovingSolution += self._gain
         self._thread = self._highs.startSolve()
 
     def _listen(self, event: highspy.HighsCallbackEvent) -> None:
         out = event.data_out
         self.bound = self._asked.constant + self._sign * out.mip_dual_bound
-        if out.mip_primal_bound < self._best:
-            self._best, self._improved = out.mip_primal_bound, time.monotonic()
         if np.isfinite(out.mip_primal_bound):  # there is an answer already
             self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
+
+    def _gain(self, _event: highspy.HighsCallbackEvent) -> None:
+        self._gained = time.monotonic()
 
     @property
     def finished(self) -> bool:
@@ -211,10 +215,9 @@ class Running:
         try:
             while self._thread.is_alive():
                 self._thread.join(_LOOK_EVERY)
-                found = np.isfinite(self._best)
-                if found and time.monotonic() - self._improved > self._patience:
+                gained = self._gained
+                if gained is not None and time.monotonic() - gained > self._patience:
                     self._highs.cancelSolve()
-                    self._patience = np.inf
         except BaseException:
             self.abandon()
             raise
