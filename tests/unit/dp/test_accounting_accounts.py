@@ -191,7 +191,7 @@ def test_costs_are_those_of_the_theorems():
 
 
 @pytest.mark.parametrize("part", ["mu_squared", "epsilon", "delta"])
-def test_no_stage_gives_privacy_back(part):
+def test_no_stage_has_a_negative_cost(part):
     with pytest.raises(BudgetError, match=f"negative {part}"):
         Cost(**{part: Fraction(-1, 10**30)})
 

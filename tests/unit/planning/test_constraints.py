@@ -125,7 +125,7 @@ def test_the_margin_exceeds_the_error_of_a_sum_of_any_length_and_stays_narrow():
         assert margin < Fraction(1, 10**8) + 3 * pairs * Fraction(2) ** -53
 
 
-def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):
+def test_a_product_of_too_many_bits_counts_as_a_violation(monkeypatch):
     """A tie of 20 clicks of a pair of 1,000: 200 bits are formed, and none if 199 are allowed."""
     hist, counts = histogram([[1]] * 1_000), np.array([20])
     for most, keeps in ((200, True), (199, False)):

@@ -680,7 +680,7 @@ CONTAINERS = [
 
 
 @pytest.mark.parametrize(("suffix", "forgery"), CONTAINERS, ids=lambda f: getattr(f, "__name__", f))
-def test_what_a_container_holds_beside_rows_is_found(packed, tmp_path, suffix, forgery):
+def test_content_besides_rows_in_a_file_is_found(packed, tmp_path, suffix, forgery):
     log = packed / f"p.{suffix}"
     shutil.copytree(packed / f"packed-{suffix}", tmp_path / "release")
     assert failed(log, tmp_path / "release") == set()
@@ -698,7 +698,9 @@ def test_what_a_container_holds_beside_rows_is_found(packed, tmp_path, suffix, f
         ("tsv.gz", a_name_in_the_header, False),
     ],
 )
-def test_what_another_version_packed_is_judged_by_its_rows(packed, tmp_path, suffix, change, ok):
+def test_a_file_compressed_by_another_version_is_judged_by_its_rows(
+    packed, tmp_path, suffix, change, ok
+):
     """Other versions of DuckDB cut and pack files in other ways, and add nothing to them."""
     log = packed / f"p.{suffix}"
     shutil.copytree(packed / f"packed-{suffix}", tmp_path / "release")
