@@ -30,7 +30,7 @@ help:
 	@echo "make bench     timings and quality, beside the peers"
 	@echo "make docs      refresh the generated reference pages"
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
-	@echo "make lint      ruff, import-linter and pyright (strict on src/)"
+	@echo "make lint      ruff, import-linter, pyright (strict on src/) and the list of words to avoid"
 	@echo "make format    let ruff rewrite the code"
 	@echo "make lock      resolve the dependencies anew into the requirements*.lock files"
 	@echo "make clean     remove all that the targets made"
@@ -110,6 +110,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/basedpyright
+	$(BIN)/python -m tools.words
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
