@@ -184,7 +184,7 @@ class Attacker:
         with steps.step("plan again"):
             if noisy is None:
                 return [*shown, *sampling.on_planned_counts(hist, plans)]
-            solve = partial(planner.without_swaying, mode=noisy)
+            solve = partial(planner.without_influential, mode=noisy)
             return [*shown, *sampling.on_noisy_counts(hist, solve, noisy, trials=trials, rng=rng)]
 
     def private(self, hist: PairHistogram, mode: PrivateCounts) -> list[Attack]:
