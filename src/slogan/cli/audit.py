@@ -1,4 +1,4 @@
-"""`slogan audit`: attacks on one's own configuration."""
+"""`slogan audit`: attack your own configuration."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def audit(
     seed: int | None = None,
     json: Json = False,
 ) -> None:
-    """Attack your own configuration: look for ways in which a release would show one user.
+    """Attack your own configuration: test whether a release would reveal one user.
 
     `slogan audit clicks.tsv --epsilon 1 --delta 1e-6`
 
-    Runs the verb on your log with planted users and without one of them, with the same noise;
-    tests the noise; and bounds by trials what shows of planted users. A sanity check, not a
-    proof. Nothing is released. Exit code 4 if an attack contradicts what is claimed.
+    Runs the command on your log with planted users and without one of them, with the same noise;
+    tests the noise; and measures by trials what a release reveals of planted users. A sanity
+    check, not a proof. Nothing is released. Exit code 4 if an attack contradicts the claim.
 
     Parameters
     ----------
     mode
-        What would be run on the log: sanitize, with its --counts, or synthesize.
+        The command under attack: sanitize, with its --counts, or synthesize.
     association
         As for synthesize.
     taxonomy
         As for synthesize.
     trials
-        How often each attack is tried; more trials see smaller mistakes.
+        Trials of each attack, at least 100; more trials detect smaller mistakes.
     seed
         The same seed gives the same findings.
     """
@@ -73,8 +73,8 @@ def audit(
     show(findings, text, json=json)
     if not findings.ok:
         raise VerificationError(
-            "an attack shows more than is claimed",
-            hint="do not publish; report it as SECURITY.md says",
+            "an attack contradicts the claimed privacy",
+            hint="do not publish; report it as described in SECURITY.md",
         )
 
 
@@ -95,18 +95,18 @@ def _target(
 
 
 def text(findings: Findings) -> RenderableType:
-    """Each attack: what it proves, beside what is claimed."""
+    """Each attack: the bounds it proves, next to the claim."""
     numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
     headings = ("", "evidence", "attacked", "canary", *numbers)
     rows = table(headings, map(_row, findings.attacks), left=4)
-    held = "no attack contradicts what is claimed: a sanity check, not a proof"
-    broken = "an attack contradicts what is claimed: do not publish"
+    held = "No attack contradicts the claimed privacy. This is a sanity check, not a proof."
+    broken = "An attack contradicts the claimed privacy: do not publish."
     end = Text(held if findings.ok else broken, style="bold" if findings.ok else "bold red")
     if all(attack.claim is not None for attack in findings.attacks):
         return Group(rows, Text(), end)
     words = (
-        "nothing is claimed of this mode's counts, which depend on the log and give users away; "
-        "--counts private and synthesize protect them"
+        "This mode does not protect the counts; they can reveal who is in the log. "
+        "--counts private and synthesize protect them."
     )
     return Group(rows, Text(), end, Text(words, style="yellow"))
 
@@ -119,7 +119,7 @@ def _row(attack: Attack) -> list[RenderableType]:
         for name in ("epsilon_at_least", "epsilon_claimed", "delta_at_least", "delta_claimed")
     )
     claimed = Text("–", style="dim") if attack.claim is None else mark
-    # A replay that agrees, and noise that has its law, bound nothing.
+    # A replay that agrees, and noise of the right law, give no bounds.
     shown = numbers if attack.evidence in ("statistics", "account") or not attack.ok else [""] * 4
     names = (attack.evidence, attack.target, attack.canary)
     return [claimed, *names, f"{attack.trials:,}", *shown]

@@ -61,7 +61,7 @@ class Script:
 
 
 def law(script, table, rates=(CAP, CAP)):
-    """Coefficients of e^(−mB) in the probability of each output, over a bounded number of points each.
+    """Coefficients of e^(−mB) in the probability of each output, for few points each.
 
     Everything the code can draw is drawn: every number of points and every place of each.
     """
