@@ -1,4 +1,4 @@
-"""A folder is a registry: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
+"""Folders as registries: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
 
 import pkgutil
 import sys
@@ -27,6 +27,6 @@ def load_module(package: str, name: str, *, packages_only: bool = False) -> Modu
     if name not in names:
         kind = package.rsplit(".", 1)[-1]
         raise OptionError(
-            f"there is no {name[:40]!r} among the {kind}", hint=f"choose one of: {', '.join(names)}"
+            f"{name[:40]!r} is not one of the {kind}", hint=f"choose one of: {', '.join(names)}"
         )
     return import_module(f"{package}.{name}")

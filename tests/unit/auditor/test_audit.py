@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.auditor.attacked import CONDITIONAL, END_TO_END, MODES, attacked, caught
 
 import slogan
-from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, shown_at_least, distinguished
+from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, distinguished, shown_at_least
 from slogan.auditor.private import planted
 from slogan.histogram import PairHistogram
 from slogan.planning.planner import Planner
