@@ -61,7 +61,7 @@ def _columns(evidence: Evidence) -> Finding:
         "columns other than those of the manifest": shown.log.columns.names != listed.columns,
         "a compression other than that of the manifest": shown.log.compression
         != listed.compression,
-        f"{shown.bad_rows} rows without a positive number of clicks": shown.bad_rows > 0,
+        f"rows without a positive number of clicks: {shown.bad_rows}": shown.bad_rows > 0,
     }
     found = [fault for fault, present in faults.items() if present]
     detail = "; ".join(found) or f"{len(listed.columns)} columns, every row readable"

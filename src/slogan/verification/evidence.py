@@ -162,7 +162,7 @@ def count_input(
     counted = count(sql, log, into="clicked", ignored=NO_CLICK, added_up=added_up)
     if counted.bad_rows and not log.skip_bad_rows:
         hint = "read it as sanitize did: with --encoding, or --on-bad-row skip"
-        raise BadRowError(f"{counted.bad_rows} rows of the log cannot be read", hint=hint)
+        raise BadRowError(f"the log has unreadable rows: {counted.bad_rows}", hint=hint)
     return counted
 
 

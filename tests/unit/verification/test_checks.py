@@ -240,7 +240,7 @@ def columns(shown=TEXT, *, bad=0, **listed):
         ({}, None),
         ({"columns": NAMES[::-1]}, "columns other than those of the manifest"),
         ({"compression": ".gz"}, "a compression other than that of the manifest"),
-        ({"bad": 1}, "1 rows without a positive number of clicks"),
+        ({"bad": 1}, "rows without a positive number of clicks: 1"),
     ],
 )
 def test_columns_and_rows_are_those_of_the_manifest(case, fault):
@@ -326,7 +326,7 @@ def test_the_texts_that_the_budget_allows_are_accepted(tmp_path, counts):
     "claim",
     [
         {"promise": "end to end"},
-        {"guarantees": ("Nobody can ever be recognised.",)},
+        {"guarantees": ("No user can ever be recognised.",)},
         {"not_guaranteed": ()},
     ],
 )

@@ -30,7 +30,7 @@ def parquet(sql, file, query):
     return file
 
 
-# --- a database of one's own ---
+# --- the private database ---
 
 
 def test_the_database_obeys_its_memory_limit_and_uses_a_private_folder(monkeypatch):
@@ -93,7 +93,7 @@ def test_rows_are_added_up_and_bad_ones_left_out(sql, tmp_path):
 
 
 def test_unreadable_lines_are_bad_rows_of_their_log_only(sql, tmp_path):
-    """One too wide, one that is no UTF-8: neither comes to be a row, nor to the next log."""
+    """One line is too wide, one is not UTF-8: neither is a row, of this log or the next."""
     wide = tmp_path / "wide.csv"
     wide.write_bytes(b"user,query,url,clicks\na,q,u,1\na,q,u,1,2,3\na,\xff,u,1\na,q,u,0\n")
     good = tmp_path / "good.csv"
@@ -104,7 +104,7 @@ def test_unreadable_lines_are_bad_rows_of_their_log_only(sql, tmp_path):
     assert rows_of(sql, "shown") == rows_of(sql, "clicked") == [("a", "q", "u", 1)]
 
 
-def test_an_unreadable_file_gives_an_error_of_our_own(sql, tmp_path):
+def test_an_unreadable_file_gives_slogans_error(sql, tmp_path):
     parquet(sql, tmp_path / "log.parquet", "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url")
     log = slogan.read(tmp_path / "log.parquet")
     (tmp_path / "log.parquet").write_text("secret")
@@ -253,7 +253,7 @@ def test_a_pair_is_a_query_with_its_url(sql):
     [
         ([("a", "p", 9)], 0),
         ([("c", "p", 1)], 1),  # a user and a pair of the log, and not together
-        ([("nobody", "p", 1), ("a", "new", 1), ("a", "q", 1)], 2),
+        ([("x", "p", 1), ("a", "new", 1), ("a", "q", 1)], 2),
     ],
 )
 def test_rows_of_unknown_users_are_counted(sql, shown, strangers):
@@ -324,7 +324,7 @@ def test_pair_weights_are_the_most_their_users_can_contribute(sql):
 
     weight, inclusion, released = found.weights([9.0, 1.0, 0.5])
     assert sorted(zip(weight, inclusion, released, strict=True)) == [
-        *[(0.5, 0.5, False)] * 4,  # c speaks for two of its four pairs
+        *[(0.5, 0.5, False)] * 4,  # c contributes two of its four pairs
         (0.5, 1.0, False),
         (1.5, 1.0, True),
     ]

@@ -1,4 +1,4 @@
-"""Numbers at the edge of what the verifier takes, and a hair beside the bounds it decides by."""
+"""Numbers at the limits of what the verifier accepts, and slightly beside its bounds."""
 
 from fractions import Fraction
 from types import SimpleNamespace
@@ -70,7 +70,7 @@ def test_e_to_epsilon_is_rounded_down(power):
     assert found >= 1 + Fraction(power)
 
 
-# --- judgement a hair beside a bound ---
+# --- judgement slightly beside a bound ---
 
 
 @pytest.mark.parametrize("others", [10**20, 5 * 10**19, 10**14])
@@ -194,7 +194,7 @@ def test_the_curve_is_rounded_up_far_out_too(epsilon):
 
 
 def test_pi_has_as_many_digits_as_are_used():
-    found = accounting._pi.__wrapped__()  # as if nobody had asked before
+    found = accounting._pi.__wrapped__()  # without the cache
 
     assert abs(high.mpf(str(found)) - high.pi) < high.mpf("1e-597")
 

@@ -263,7 +263,7 @@ def count_input(sql, log, fields, tmp_path):
 def test_the_input_is_read_as_the_manifest_says(sql, log, tmp_path):
     log.write_bytes(LOG.encode() + "a\tzébra\tz.x\t1\nc\tno click\t\t1\n".encode("latin-1"))
     fields = manifest(log)
-    with pytest.raises(BadRowError, match="1 rows"):
+    with pytest.raises(BadRowError, match="unreadable rows: 1"):
         count_input(sql, log, fields, tmp_path)
     sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     skipping = manifest(log, parameters={"on_bad_row": "skip"})
@@ -276,7 +276,7 @@ def test_the_input_is_read_as_the_manifest_says(sql, log, tmp_path):
 
 def test_a_log_that_was_described_is_read_as_it_says(sql, log, tmp_path):
     log.write_text(f"{LOG}a\tzebra\tz.x\tmany\n")
-    with pytest.raises(BadRowError, match="1 rows"):
+    with pytest.raises(BadRowError, match="unreadable rows: 1"):
         count_input(sql, slogan.read(log), manifest(log), tmp_path)
     sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     found = count_input(sql, slogan.read(log, on_bad_row="skip"), manifest(log), tmp_path)

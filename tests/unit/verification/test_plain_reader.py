@@ -40,7 +40,7 @@ def test_every_line_is_read_as_the_engine_reads_it(tmp_path, kind, encoding):
             except LenientError:  # the engine may take it or not
                 next(engine)
                 continue
-            if row.reason != NOT_TEXT:  # such a line is no row of the engine's
+            if row.reason != NOT_TEXT:  # such a line is not a row for the engine
                 assert judged(row) == next(engine), (seed, line)
 
 

@@ -45,10 +45,10 @@ COMPARED = {"no_unique_pair", "pairs_from_log", "users_from_log", "condition_2",
 COLUMNS = ["user", "query", "url", "clicks"]
 
 # Ten users share four pairs, so that six clicks fit the budget and a seventh does not
-# (7·log(10/9) > log 2); one user has a pair of its own.
+# (7·log(10/9) > log 2); one user has a unique pair.
 ROWS = [(f"person{k}", f"zebra {j}", f"z{j}.example", "1") for k in range(10) for j in range(4)]
 ROWS += [("person0", "secret zebra", "s.example", "5")]
-# Two crowds that share nothing: nobody holds a pair of each.
+# Two crowds that share nothing: no user holds a pair of each.
 CROWDS = [
     (f"{c}{k}", f"{c} zebra", f"{c}.example", "1") for c in ("left", "right") for k in range(9)
 ]
@@ -122,7 +122,7 @@ def test_a_promise_in_other_words_is_found(case):
     log, folder = case("fresh")
     file = folder / "public/manifest.json"
     manifest = json.loads(file.read_text())
-    manifest["guarantees"] = ["Nobody can ever be recognised."]
+    manifest["guarantees"] = ["No user can ever be recognised."]
     file.write_text(json.dumps(manifest))
 
     assert failed(verify(log, folder)) == {"words"}
@@ -366,7 +366,7 @@ def test_pseudonyms_are_not_users(case):
         "person1\tzebra 1\tz1.example\tsecret",
         "person1\tzebra 1\tz1.example",
         "person1\tzebra 1\tz1.example\t1\tsecret",
-        "person1\tsecret zebra\t\t1",  # a query without a click is no release of clicks
+        "person1\tsecret zebra\t\t1",  # a query without a click is not a released click
         "\tsecret zebra\tz1.example\t1",
     ],
 )
@@ -431,7 +431,7 @@ def test_columns_in_another_order_are_found(case):
     [
         (".tsv", lambda row: row.replace("\t\t", "\t2006-03-01\t", 1)),  # when
         (".tsv", lambda row: row.replace("\t\t\t", "\t\t1\t", 1)),  # which rank
-        (".tsv", lambda row: "1\tzebra without a click\t\t\t"),  # a query that nobody clicked on
+        (".tsv", lambda row: "1\tzebra without a click\t\t\t"),  # a query without a click
         (".jsonl", lambda row: row.replace("}", ', "note": "zebra"}')),
         (".jsonl", lambda row: row.replace("{", '{"user": "zebra", ', 1)),
         (".jsonl", lambda row: "zebra"),
@@ -613,7 +613,7 @@ def test_a_log_with_other_columns_is_found(made, tmp_path):
 def test_bad_rows_of_the_input_are_skipped_only_on_request(made, tmp_path):
     log = tmp_path / "log.tsv"
     log.write_bytes((made / "log.tsv").read_bytes() + b"person1\tzebra 1\tz1.example\tmany\n\xff\n")
-    with pytest.raises(BadRowError, match="2 rows"):
+    with pytest.raises(BadRowError, match="unreadable rows: 2"):
         verify(log, made / "fresh")
     assert failed(verify(slogan.read(log, on_bad_row="skip"), made / "fresh")) == set()
 

@@ -192,7 +192,7 @@ def test_an_extra_file_in_public_is_found(made, release):
     assert failed(made, release) == {"nothing_else_public"}
 
 
-# --- the arithmetic of its own ---
+# --- verify's own arithmetic ---
 
 rationals = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=10**6)
 
