@@ -1,5 +1,5 @@
 # Every target sets up what it needs. `make` alone lists the targets.
-# A Python is tried before it is taken: a version manager may offer one that it does not start.
+# A Python is tried before it is used: a version manager may list one that does not start.
 SUITABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
   if $$python -c '$(SUITABLE)' >/dev/null 2>&1; then echo $$python; break; fi; done)
@@ -9,7 +9,7 @@ CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
-# Tools that lock and judge the environment live in one of their own.
+# Tools that lock and audit the environment have a separate one.
 AUDIT := .venv-audit
 AUDIT_READY := $(AUDIT)/.ready
 UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version 3.11 \
@@ -24,16 +24,16 @@ help:
 	@echo "make browser   Chromium for the tests of the reports, where it is missing"
 	@echo "make test      the test suite"
 	@echo "make test-all  everything: long statistics, fuzzing, faults, mutants; writes the table of trust"
-	@echo "make mutants   does a test notice each small mistake in what decides a guarantee?"
-	@echo "make audit-dependencies  an SBOM of what is locked, and what is known against it"
+	@echo "make mutants   mutation tests of the code that decides a guarantee"
+	@echo "make audit-dependencies  an SBOM of the locked packages, and their known vulnerabilities"
 	@echo "make wheel     the wheel and the source archive, in dist/"
 	@echo "make bench     timings and quality, beside the peers"
 	@echo "make docs      refresh the generated reference pages"
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
-	@echo "make lint      ruff, import-linter and pyright (strict on src/)"
+	@echo "make lint      ruff, import-linter, pyright (strict on src/) and the list of words to avoid"
 	@echo "make format    let ruff rewrite the code"
-	@echo "make lock      resolve the dependencies anew into the requirements*.lock files"
-	@echo "make clean     remove all that the targets made"
+	@echo "make lock      resolve the dependencies again into the requirements*.lock files"
+	@echo "make clean     remove everything that the targets made"
 
 setup: $(READY)
 
@@ -42,13 +42,13 @@ $(BIN)/python:
 	  "python3.13, python3.12, python3.11 and python3 is one; name yours: make PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Python compiles what it imports; to compile every file of every package takes longer.
+# Python compiles modules on import; compiling every file of every package takes longer.
 $(CORE): requirements-core.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-core.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(CORE)
 
-# Python may bring a setuptools of its own age that nothing here needs.
+# Python may bring an old setuptools that nothing here needs.
 $(READY): requirements.lock $(CORE)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip uninstall -qq --yes setuptools
@@ -59,7 +59,7 @@ $(READY): requirements.lock $(CORE)
 demo: $(CORE)
 	$(BIN)/slogan demo
 
-# Nothing is fetched where there is a browser; where none can be installed, tests/browser fails.
+# Nothing is downloaded if a browser is installed; tests/browser fails if none can be installed.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
 	  || { echo "no Chromium here: installing it for the tests of the reports"; \
@@ -68,7 +68,7 @@ browser:
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
 	    "install it yourself (apt-get install --no-install-recommends chromium) and try again" >&2
 
-# Spark's tests ask for one process, where one session serves them all.
+# Spark's tests run in one process, so that they share one session.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test: $(READY) browser
@@ -77,7 +77,7 @@ test: $(READY) browser
 test-all: $(READY) $(AUDIT_READY) browser
 	@$(BIN)/python -m tools.ladder
 
-# Outcomes are kept in .mutants, so that a run that was stopped goes on where it was.
+# Outcomes are stored in .mutants, so that an interrupted run continues.
 mutants: $(READY)
 	$(BIN)/python -m tools.mutation --jobs 2 --write
 
@@ -111,6 +111,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/basedpyright
+	$(BIN)/python -m tools.words
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""Count one log with one engine, in a process of its own: python -m bench.counting LOG ENGINE."""
+"""Count one log with one engine, in a separate process: python -m bench.counting LOG ENGINE."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _NOTHING = Output(user=_NO_ROWS, pair=_NO_ROWS, count=_NO_ROWS)
 
 
 def answer(log: Log, top: Ints, asked: Asked, runs: int, *, seed: int | None = None) -> Record:
-    """Make so many synthetic logs; the means of what they are worth."""
+    """Make several synthetic logs; the means of their measures."""
     start, kinds, worth = time.perf_counter(), [], []
     for _ in range(runs):
         kind, coverage, output = _synthesized(log, asked, randomness(seed))

@@ -24,7 +24,7 @@ class Store:
             self.records = json.loads(self.path.read_text(encoding="utf-8"))["records"]
 
     def keep(self, key: str, record: Record) -> None:
-        """Remember a record and write the file anew, never leaving half of one."""
+        """Store a record and replace the file atomically."""
         self.records[key] = record
         whole = {"machine": self.machine, "records": dict(sorted(self.records.items()))}
         RESULTS.mkdir(exist_ok=True)

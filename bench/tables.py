@@ -77,7 +77,7 @@ A cell is value / bound / gap / seconds; `*` is proven by the solver, `!` contra
 `gate −n` means that the gate had to take n clicks away, `size −n` that n clicks of |O| are missing.
 An output of F-UMP without a click has no supports: it stands here, and is not compared.
 The best value of a row is bold; of several variants of a peer the better is shown.
-Each peer runs in a process of its own, on the same pruned problem.
+Each peer runs in a separate process, on the same pruned problem.
 A `†` was measured with an earlier version of the solver's code and is asked again by a new run."""
 
 

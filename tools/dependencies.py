@@ -1,7 +1,7 @@
-"""python -m tools.dependencies: an SBOM of what is locked, and what is known against it.
+"""python -m tools.dependencies: an SBOM of the locked packages, and their known vulnerabilities.
 
-pip-audit ends with code 0 where it could ask about nothing, and with 1 for any failure: its answer
-is read, not its code.
+pip-audit exits with code 0 if it could not check anything, and with 1 for any failure, so its
+output is read, not its code.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from tests.conftest import record
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements.lock"
 CORE_LOCK = ROOT / "requirements-core.lock"
-"""A part of the first, so no audit asks about it again."""
+"""A part of the first, so it is not audited again."""
 LOCKS = (LOCK, ROOT / "requirements-bench.lock", ROOT / "requirements-audit.lock")
 SBOM = ROOT / "dist/sbom.cdx.json"
 UNREACHABLE = "NOT AUDITED: the service of known vulnerabilities cannot be reached from here"
-# How pip-audit ends without a network, for its own service and for one of OSV's kind.
+# The errors of pip-audit without a network, for its own service and for an OSV service.
 _NO_CONNECTION = re.compile(
     r"^(requests\.exceptions\.(Connect|Proxy|SSL|ReadTimeout)|ERROR:.*Could not connect to )",
     re.MULTILINE,
@@ -31,7 +31,7 @@ _NO_CONNECTION = re.compile(
 
 
 def pins(text):
-    """What a lock says of each package, by (name, version)."""
+    """The part of a lock about each package, by (name, version)."""
     parts = re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)
     heads = [(re.match(r"([^=\s]+)==([^\s;\\]+)", part), part) for part in parts if part.strip()]
     return {head.groups(): part for head, part in heads if head}
@@ -45,7 +45,7 @@ def locked(text):
 def for_everybody(text):
     """A lock as locks without markers, each with one version of a package at most.
 
-    pip-audit leaves out what is not for the Python and the system it runs on.
+    pip-audit ignores packages for another Python or system than its own.
     """
     versions = defaultdict(list)
     for (name, _), part in pins(text).items():
@@ -64,7 +64,7 @@ def listed(sbom):
 
 
 def judged(answers):
-    """What pip-audit's answers come to, one for each lock: whether all is well, what to say."""
+    """The verdict on pip-audit's answers, one for each lock: whether all is well, and a text."""
     asked = [part for answer in answers for part in answer]
     known = sorted({f"{p['name']} {v['id']}" for p in asked for v in p.get("vulns", [])})
     failed = sorted({part["failure"] for part in asked if "failure" in part})
@@ -82,23 +82,23 @@ def judged(answers):
 
 
 def make_sbom(tools):
-    """Write the SBOM; what differs between it and the lock."""
+    """Write the SBOM; return the differences between it and the lock."""
     SBOM.parent.mkdir(exist_ok=True)
     command = [tools / "cyclonedx-py", "requirements", LOCK, "--pyproject", ROOT / "pyproject.toml"]
     options = ["--mc-type", "library", "--short-PURLs", "--output-reproducible", "-o", SBOM]
     subprocess.run([*command, *options], check=True)
-    told = listed(json.loads(SBOM.read_text(encoding="utf-8")))
-    return set(told.items()) ^ set(locked(LOCK.read_text(encoding="utf-8")).items())
+    packages = listed(json.loads(SBOM.read_text(encoding="utf-8")))
+    return set(packages.items()) ^ set(locked(LOCK.read_text(encoding="utf-8")).items())
 
 
 def ask(tools, lock, osv_url=None):
-    """What pip-audit says of a lock: every package has its answer, or is told to have none."""
+    """pip-audit's answer for every package of a lock; packages without one are marked."""
     text = lock.read_text(encoding="utf-8")
     heard = [part for some in for_everybody(text) for part in _ask(tools, some, osv_url)]
     answered = {(part["name"], part["version"]) for part in heard if "vulns" in part}
     silent = [name for name, version in pins(text) if (name, version) not in answered]
-    told = [part for part in heard if "skip_reason" not in part]
-    return told + [{"name": name, "skip_reason": "no answer"} for name in silent]
+    answers = [part for part in heard if "skip_reason" not in part]
+    return answers + [{"name": name, "skip_reason": "no answer"} for name in silent]
 
 
 def _ask(tools, text, osv_url):
@@ -121,10 +121,12 @@ def _ask(tools, text, osv_url):
 
 
 def main():
-    """Write the SBOM, ask, say what was found."""
+    """Write the SBOM, audit the locks, and report the result."""
     parser = argparse.ArgumentParser(prog="python -m tools.dependencies", description=__doc__)
     parser.add_argument("--tools", type=Path, default=ROOT / ".venv-audit/bin")
-    parser.add_argument("--strict", action="store_true", help="fail where nothing could be asked")
+    parser.add_argument(
+        "--strict", action="store_true", help="fail if the service cannot be reached"
+    )
     parser.add_argument("--osv-url", help="ask this OSV service instead, such as a mirror's")
     asked = parser.parse_args()
     packages = locked(LOCK.read_text(encoding="utf-8"))

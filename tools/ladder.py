@@ -1,7 +1,6 @@
-"""python -m tools.ladder: climb every rung, print one table, write it into the page on trust.
+"""python -m tools.ladder: run every check, print one table, write it into the page on trust.
 
-A rung is a command. What it tells goes, line by line, into a file of its own that SLOGAN_LADDER
-names.
+A rung is a command. It writes its records, line by line, into the file that SLOGAN_LADDER names.
 """
 
 import json
@@ -25,7 +24,7 @@ BEGIN, END = "<!-- written by `make test-all` -->", "<!-- end -->"
 
 WITHOUT_SPARK = "tests without Spark"
 
-# What it means that a test in one of these places fails.
+# The meaning of a failed test in one of these places.
 LOST = ("tests/faults/", "tests/unit/ledger/test_ledger_faults.py")
 LEAKED = (
     "tests/attacks/",
@@ -64,7 +63,7 @@ def climb(commands, folder):
 
 
 def read(folder):
-    """What the rungs told, each line with its rung."""
+    """The records of the rungs, each line with its rung."""
     return [
         {**json.loads(line), "rung": file.name}
         for file in sorted(folder.iterdir())
@@ -95,13 +94,13 @@ def table(told, codes, *, seconds):
 
 
 def verdict(told, codes):
-    """ "lost: 0, leaked: 0", or what failed; unknown if a rung did not come to its end."""
+    """ "lost: 0, leaked: 0", or what failed; unknown if a rung did not finish."""
     failures = [line for line in told if line["what"] == "failed"]
     failed = sorted({line["test"] for line in failures})
     lost = [test for test in failed if test.startswith(LOST)]
     leaked = [test for test in failed if test.startswith(LEAKED)]
     others = [test for test in failed if test not in lost + leaked]
-    # 1 is how a rung ends that knows what failed; any other code is a rung that broke off.
+    # A rung that reports its failures exits with 1; any other code is a rung that broke off.
     explained = {(line["rung"], 1) for line in failures}
     ended = [(name, code) for name, code in codes.items() if code]
     broken = [rung for rung in ended if rung not in explained]
@@ -112,7 +111,7 @@ def verdict(told, codes):
         lines += [f"- lost: `{test}`" for test in lost] + [f"- leaked: `{test}`" for test in leaked]
         lines += [f"- failed: `{test}`" for test in others]
         lines += [f"- the rung `{name}` ended with code {code}" for name, code in ended]
-        lines += [f"- no failure that was told explains how `{name}` ended" for name, _ in broken]
+        lines += [f"- no reported failure explains how `{name}` ended" for name, _ in broken]
     return lines
 
 
@@ -128,7 +127,7 @@ def written(page, lines):
 
 
 def main():
-    """Climb, print, write; the exit code of the whole."""
+    """Run, print, write; return the exit code."""
     begin = time.monotonic()
     with TemporaryDirectory() as folder:
         codes = climb(rungs(), Path(folder))

@@ -65,7 +65,7 @@ class Method(Protocol):
 
 
 def counts_alone(released: Ints, query: Ints) -> PairHistogram:
-    """Published counts as a log in which every click is of a user of its own.
+    """Published counts as a log in which every click has its own user.
 
     So measures of pairs see the counts, and measures of users see that none are published.
     """

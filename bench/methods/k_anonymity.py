@@ -19,8 +19,8 @@ class KAnonymity:
     popular query. With `of="pair"` it is not.
     Promise: every published query (or pair) is one of at least k users. No differential privacy:
     whether a count is k or k − 1 shows, so that k − 1 accounts of an attacker and one guess tell
-    whether somebody searched for it; and the users' rows stay together, so that three popular
-    searches can single somebody out.
+    whether a given user searched for it; and the users' rows stay together, so that three popular
+    searches can single out a user.
     Schema: that of the log.
     """
 
@@ -41,8 +41,7 @@ class KAnonymity:
             kind=f"k = {self.k}",
             unit=None,
             meaning=f"every published {self.of} is one of at least {self.k} users",
-            open="combinations of popular rows, attackers with accounts of their own, several "
-            "releases",
+            open="combinations of popular rows, attackers who open accounts, several releases",
         )
 
     def release(self, hist: PairHistogram, rng: Randomness) -> PairHistogram:  # noqa: ARG002 it draws nothing

@@ -33,9 +33,9 @@ class Korolova:
     scales b (threshold), b_q (published counts of queries) and b_c (of clicks). The threshold K is
     so large that any of the d searches that a user alone made is published with probability at
     most δ, even if all are for one query.
-    The ten results of a query must be public, as they are for whoever owns the search engine.
+    The ten results of a query must be public, as they are for the owner of a search engine.
     The harness has none: it takes the ten urls with most clicks in the log, which favours this
-    method, since no noise falls on results that nobody clicked.
+    method, since no noise falls on results without clicks.
     Schema: counts of queries and of pairs. Who did what together is lost. The counts of queries
     are published by the method, and paid for, but measures of pairs do not use them.
     """
@@ -95,7 +95,7 @@ class Korolova:
 
     @staticmethod
     def _limited(hist: PairHistogram, place: Ints, most: int) -> Ints:
-        """Clicks of each pair, counting the first so many of each user."""
+        """Clicks of each pair, counting a limited number of each user."""
         row = np.repeat(np.arange(len(hist.count)), hist.count)
         return np.bincount(hist.pair[row[place < most]], minlength=hist.pairs).astype(np.int64)
 

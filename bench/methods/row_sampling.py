@@ -1,4 +1,4 @@
-"""Clicks drawn at random: what people do who only want a smaller log. It protects nobody."""
+"""Clicks drawn at random: for a smaller log. It protects no user."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from slogan.randomness import Randomness
 class RowSampling:
     """A share of the log's clicks, drawn without replacement, each as likely as any other.
 
-    Promise: none. Whoever has n clicks keeps a row with a chance of about 1 − (1 − share)^n, so
-    that active users are in it almost surely, with rows nobody else has.
+    Promise: none. A user with n clicks keeps a row with a chance of about 1 − (1 − share)^n, so
+    that active users are in it almost surely, with rows that no other user has.
     Schema: that of the log.
     """
 

@@ -39,7 +39,7 @@ class UserSampling:
             kind="end to end",
             unit=USER,
             meaning="(0, δ)-differential privacy",
-            open="whoever is drawn: a share δ of all users is published with everything they did",
+            open="sampled users: a share δ of all users is published with everything they did",
             epsilon=Fraction(0),
             delta=self.delta,
         )

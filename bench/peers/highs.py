@@ -16,7 +16,7 @@ VARIANTS = ("plain", "unary")
 
 
 def solve(folder: Path, variant: str, seconds: float) -> Proposal:
-    """Two threads, presolve on, and a tolerance at which a tie is no violation."""
+    """Two threads, presolve on, and a tolerance at which a tie is not a violation."""
     begin = time.monotonic()
     given = Problem.load(folder)
     asked, back = (given, None) if variant == "plain" else unary(given)

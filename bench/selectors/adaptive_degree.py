@@ -40,7 +40,7 @@ _STRAY = Fraction(1, 1 << 10)  # DEGREE · BACK · 2^-_RATIO_BITS · 2^14
 _UNITS = _WHOLE**2 * BACK.denominator << _RATIO_BITS
 """Weights are multiples of 1 / _UNITS, so that nothing but ratios is rounded."""
 _MOST_USERS = 1 << 24
-"""So many users give less than 2^63 / _UNITS to a pair, even if all of them hold it."""
+"""This many users give less than 2^63 / _UNITS to a pair, even if all of them hold it."""
 
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:

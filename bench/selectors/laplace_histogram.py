@@ -26,7 +26,7 @@ _ROOT_BITS = 40
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Count the users of each pair, add discrete Laplace noise, keep what exceeds the threshold.
 
-    Without an ε of its own, √μ² is spent.
+    Without a separate ε, √μ² is spent.
     """
     epsilon = (
         budget.epsilon if isinstance(budget, BudgetWithEpsilon) else root_down(budget.mu_squared)

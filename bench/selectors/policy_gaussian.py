@@ -25,7 +25,7 @@ _FINE_GRID = Fraction(1, 1 << _FINE_BITS)
 _MOST_USERS = 1 << 24
 _STRAY = Fraction(1, 1 << 10)  # ≥ _MOST_USERS · 4 · √MOST · _FINE_GRID
 _BEYOND = 4
-"""Weights grow up to the threshold and so many standard deviations beyond."""
+"""Weights grow up to the threshold and this many standard deviations beyond."""
 
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:

@@ -1,4 +1,4 @@
-"""The two array types everything between an engine and a release is made of."""
+"""The array types used between an engine and a release."""
 
 from typing import TypeAlias
 

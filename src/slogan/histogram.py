@@ -22,9 +22,9 @@ class LogSize:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PairHistogram:
-    """The clicks c_ijk of a log: row r says that user[r] clicked pair[r] count[r] times.
+    """The clicks c_ijk of a log: in row r, user[r] clicked pair[r] count[r] times.
 
-    Users and pairs are numbers from 0; who and what they are stays with the engine.
+    Users and pairs are numbers from 0; their texts stay in the engine.
     Rows are sorted by user, then pair, each combination once, every count positive.
     """
 
@@ -40,7 +40,7 @@ class PairHistogram:
     def of_rows(
         cls, *, user: Ints, pair: Ints, count: Ints, users: int, query: Ints
     ) -> "PairHistogram":
-        """Sort rows that come in any order, and add up those of the same user and pair."""
+        """Sort rows given in any order, and add up those of the same user and pair."""
         place = user * len(query) + pair
         order = np.argsort(place)
         place = place[order]
@@ -99,11 +99,11 @@ class PairHistogram:
         return self.query[pairs]
 
     def without_unique_pairs(self) -> "PairHistogram":
-        """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users left with none."""
+        """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users without any other."""
         return self.without_users(np.zeros(0, dtype=np.int64)).hist
 
     def only(self, pairs: Ints) -> "PairHistogram":
-        """The clicks on these pairs, given sorted and numbered anew; user numbers stay."""
+        """The clicks on these sorted pairs, renumbered from 0; user numbers stay."""
         wanted = np.zeros(self.pairs, dtype=np.bool_)
         wanted[pairs] = True
         rows = np.flatnonzero(wanted[self.pair])
@@ -117,12 +117,12 @@ class PairHistogram:
         )
 
     def without_user(self, user: int) -> "PairHistogram":
-        """The neighbouring log D − A_k: user numbers stay, the user's rows go."""
+        """The neighbouring log D − A_k without the user's rows; user numbers stay."""
         rows = self.user != user
         return replace(self, user=self.user[rows], pair=self.pair[rows], count=self.count[rows])
 
     def without_users(self, gone: Ints) -> "Remainder":
-        """What is left without these users: shared pairs only, and only users who hold one."""
+        """The log without these users: shared pairs only, and only users who hold one."""
         staying = np.ones(self.users, dtype=np.bool_)
         staying[gone] = False
         rows = staying[self.user]
@@ -142,7 +142,7 @@ class PairHistogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Remainder:
-    """What is left of a histogram, numbered anew, and the numbers its users and pairs had."""
+    """A part of a histogram, renumbered, and the former numbers of its users and pairs."""
 
     hist: PairHistogram
     users: Ints
@@ -151,7 +151,7 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Output:
-    """The output log O as numbers: row r shows user[r] with count[r] clicks of pair[r]."""
+    """The output log O as numbers: in row r, user[r] has count[r] clicks of pair[r]."""
 
     user: Ints
     pair: Ints
@@ -167,10 +167,10 @@ class Output:
 
     @property
     def users(self) -> int:
-        """How many users are shown."""
+        """The number of released users."""
         return len(np.unique(self.user))
 
     @property
     def pairs(self) -> int:
-        """How many pairs are shown."""
+        """The number of released pairs."""
         return len(np.unique(self.pair))

@@ -1,4 +1,4 @@
-"""How a release is made: the kinds of releases, and where the counts of real rows come from."""
+"""The kinds of releases, and where the counts of real rows come from."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from slogan.budget import Number, exact
 from slogan.errors import OptionError
 
 Parameters = dict[str, str | int | float | None]
-"""What the curator chose, by name; never what the log gave."""
+"""The curator's options by name; never a number from the log."""
 Method = Literal["sanitize", "synthesize"]
 CountsName = Literal["exact", "laplace", "private"]
 
@@ -25,7 +25,7 @@ class ReleaseKind(StrEnum):
 
     @classmethod
     def of(cls, method: str, counts: str) -> "ReleaseKind":
-        """The kind that a manifest names in two words; a ValueError if there is none."""
+        """The kind for a method and counts of a manifest; a ValueError if there is none."""
         return cls(f"{method}, {counts} counts")
 
     @property
@@ -53,7 +53,7 @@ class ExactCounts:
     kind: ClassVar[ReleaseKind] = ReleaseKind.EXACT_COUNTS
 
     def parameters(self) -> Parameters:
-        """What the curator chose."""
+        """The curator's options."""
         return {}
 
 
@@ -62,7 +62,7 @@ class LaplaceCounts:
     """The paper's recipe [Hong12, 4.2], a heuristic: no end-to-end guarantee follows from it.
 
     Args:
-        bound: d. Users without whom some optimal count differs by more are removed beforehand.
+        bound: d. Users whose absence changes any optimal count by more than d are removed.
         epsilon: ε' of the noise Lap(d/ε') on every optimal count.
     """
 
@@ -85,7 +85,7 @@ class LaplaceCounts:
         return exact(self.bound) / exact(self.epsilon)
 
     def parameters(self) -> Parameters:
-        """What the curator chose."""
+        """The curator's options."""
         return {"laplace_bound": str(self.bound), "laplace_epsilon": str(self.epsilon)}
 
 
@@ -94,7 +94,7 @@ class PrivateCounts:
     """Private statistics and rarely drawn rows of real users (Theorem R): private end to end.
 
     Args:
-        sampling_share: The share of ε and of δ that drawing real rows may spend.
+        sampling_share: The share of ε and of δ for sampling real rows.
         selector: A file of `dp/selection/`.
     """
 
@@ -104,17 +104,17 @@ class PrivateCounts:
     kind: ClassVar[ReleaseKind] = ReleaseKind.PRIVATE_ROWS
 
     def parameters(self) -> Parameters:
-        """What the curator chose."""
+        """The curator's options."""
         return {"sampling_share": str(self.sampling_share), "selector": self.selector}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticUsers:
-    """Users made up to fit private statistics (Theorem S), as `synthesize` does.
+    """Synthetic users that fit private statistics (Theorem S), as `synthesize` makes them.
 
     Args:
         selector: A file of `dp/selection/`.
-        association: What synthetic users hold together; see `synthesize`.
+        association: Which pairs synthetic users hold together; see `synthesize`.
         taxonomy: A public file of hosts or domains and their categories.
     """
 

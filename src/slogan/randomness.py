@@ -1,4 +1,4 @@
-"""Where random bits come from: the operating system, or for a test run a seed."""
+"""Random sources: the operating system, or a seed for a test run."""
 
 import hashlib
 import os
@@ -46,7 +46,7 @@ class SeededRandomness:
 
 
 class WatchedRandomness:
-    """The words of another source, and whether any was ever drawn."""
+    """The words of another source, and whether any was drawn."""
 
     def __init__(self, source: Randomness) -> None:
         self.seed: int | None = source.seed

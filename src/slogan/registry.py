@@ -1,4 +1,4 @@
-"""A folder is a registry: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
+"""Folders as registries: `objectives/x.py` is `--objective x`, with no edit elsewhere."""
 
 import pkgutil
 import sys
@@ -29,7 +29,7 @@ def load_module(package: str, name: str, *, packages_only: bool = False) -> Modu
         meant = suggestion(name, names)
         choices = f"choose one of: {', '.join(names)}"
         raise OptionError(
-            f"there is no {name[:40]!r} among the {kind}",
+            f"{name[:40]!r} is not one of the {kind}",
             hint=f"{meant} Or {choices}" if meant else choices,
         )
     return import_module(f"{package}.{name}")

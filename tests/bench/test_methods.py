@@ -1,4 +1,4 @@
-"""The methods that slogan is compared with: each keeps the promise that its paper makes."""
+"""The methods that slogan is compared with: each has the guarantee of its paper."""
 
 import itertools
 import math
@@ -47,7 +47,7 @@ def rows(hist):
 
 
 def crowd(pairs, holders, clicks=1):
-    """So many pairs, each with so many users of its own."""
+    """Several pairs, each with separate users."""
     user = np.arange(pairs * holders)
     return PairHistogram(
         user=user,
@@ -60,7 +60,7 @@ def crowd(pairs, holders, clicks=1):
 
 
 def at_least(k, scale):
-    """P[noise ≥ k] of discrete Laplace noise, by a formula of its own."""
+    """P[noise ≥ k] of discrete Laplace noise, by a separate formula."""
     q = math.exp(-1 / scale)
     return q**k / (1 + q) if k > 0 else 1 - q ** (1 - k) / (1 + q)
 
@@ -142,7 +142,7 @@ def zealous(meaning, m=1, epsilon="1", delta="1/20"):
 
 
 @given(histograms(users=(1, 8)), st.integers(1, 3), st.sampled_from(MEANINGS))
-def test_zealous_lets_a_user_speak_for_m_pairs_once_each(hist, m, meaning):
+def test_zealous_counts_m_pairs_of_each_user_once(hist, m, meaning):
     method = Zealous(epsilon=NO_NOISE, delta=Fraction(1, 20), m=m, meaning=meaning)
     shown = method.release(hist, SeededRandomness(1))
     found = method.thresholds(hist.users)
@@ -351,7 +351,7 @@ def test_a_seed_gives_one_log_of_each_shape(shape):
 
 
 @given(histograms(), st.data())
-def test_counts_alone_are_the_counts_and_nobody_holds_two(hist, data):
+def test_counts_alone_are_the_counts_and_no_user_holds_two(hist, data):
     counts = data.draw(st.lists(st.integers(0, 5), min_size=hist.pairs, max_size=hist.pairs))
     shown = counts_alone(np.array(counts, dtype=np.int64), hist.query)
 
@@ -359,7 +359,7 @@ def test_counts_alone_are_the_counts_and_nobody_holds_two(hist, data):
     assert len(np.unique(shown.user)) == shown.clicks
 
 
-def test_whoever_publishes_everything_scores_perfectly():
+def test_publishing_everything_scores_perfectly():
     hist = histogram([[3, 1, 0, 0], [1, 0, 2, 0], [0, 4, 1, 5]], [0, 0, 1, 2])
     shown = KAnonymity(k=1, of="pair").release(hist, Scripted([]))
     coverage = true_coverage(hist, shown)

@@ -9,7 +9,7 @@ from tests.strategies import histogram
 from slogan.budget import PrivacyBudget
 from slogan.modes import LaplaceCounts
 from slogan.planning.constraints import privacy_constraints
-from slogan.planning.laplace import Optimum, swaying_users, with_noise
+from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.plan import plan
 from slogan.planning.program import Program
 from slogan.planning.solvers import Effort
@@ -34,7 +34,7 @@ def random_log(seed, users=40, pairs=25):
 
 def swaying(asked, bound):
     mode = LaplaceCounts(bound=bound, epsilon=1)
-    return swaying_users(asked, mode, Effort(), lambda done, users: None).tolist()
+    return influential_users(asked, mode, Effort(), lambda done, users: None).tolist()
 
 
 def optimum(users):

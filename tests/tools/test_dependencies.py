@@ -69,7 +69,7 @@ def test_the_environment_holds_nothing_that_is_not_locked():
     there = {(canonicalize_name(part.name), part.version) for part in distributions()}
     other = {part for part in there if part[0] != "slogan"} - pins
 
-    assert other == set(), "make clean, and set up anew"
+    assert other == set(), "run make clean setup"
 
 
 def test_a_package_without_a_hash_is_seen():
@@ -143,7 +143,7 @@ def pip_audit(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "ok", "words"),
+    ("answers", "ok", "words"),
     [
         ("ERROR:pip_audit._cli:Could not connect to PyPI's vulnerability feed", None, UNREACHABLE),
         ("requests.exceptions.ConnectionError: refused", None, UNREACHABLE),
@@ -152,9 +152,9 @@ def pip_audit(tmp_path):
         ("", False, "pip-audit failed: it ended with code 1"),
     ],
 )
-def test_only_a_missing_connection_is_called_one(pip_audit, capsys, said, ok, words):
-    assert pip_audit(err=said) == (ok, words)
-    assert (said in capsys.readouterr().err) or ok is None
+def test_only_a_missing_connection_is_called_one(pip_audit, capsys, answers, ok, words):
+    assert pip_audit(err=answers) == (ok, words)
+    assert (answers in capsys.readouterr().err) or ok is None
 
 
 def test_a_package_that_pip_audit_passes_over_is_missed(pip_audit):
@@ -204,7 +204,7 @@ def test_pip_audit_asks_about_the_locks_and_is_heard(known, ok):
 
 
 @pytest.mark.long
-def test_pip_audits_own_failures_are_told_apart(tmp_path):
+def test_pip_audits_own_failures_are_distinguished(tmp_path):
     lock = tmp_path / "lock"
     lock.write_text("numpy==2.4.6\n")
     with osv(None) as (url, asked):

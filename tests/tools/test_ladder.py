@@ -63,11 +63,11 @@ def test_nothing_is_known_of_a_rung_that_ended_early(code, failures):
 
     assert lines[0] == "**lost: unknown, leaked: unknown**"
     assert f"- the rung `tests` ended with code {code}" in lines
-    assert "- no failure that was told explains how `tests` ended" in lines
+    assert "- no reported failure explains how `tests` ended" in lines
     assert all(any(line["test"] in told for told in lines) for line in failures)
 
 
-def test_spark_tests_that_did_not_run_are_told():
+def test_spark_tests_that_did_not_run_are_reported():
     def remarks(*rungs):
         lines = ladder.table(TOLD, dict.fromkeys(rungs, 0), seconds=90)
         return [line for line in lines if "Spark" in line]
@@ -137,7 +137,7 @@ def run(tmp_path, request):
     return ran
 
 
-def test_properties_count_their_examples_and_failures_are_told(run):
+def test_properties_count_their_examples_and_failures_are_reported(run):
     _, told = run(
         "from hypothesis import given, settings, strategies as st\n"
         "@settings(max_examples=40, database=None)\n"
@@ -159,7 +159,7 @@ def test_properties_count_their_examples_and_failures_are_told(run):
     assert number("failed", "test_failing") == 1
 
 
-def test_a_worker_that_dies_is_told_by_the_test_it_died_of(run):
+def test_a_worker_that_dies_is_reported_by_its_test(run):
     code, told = run("import os\ndef test_dying(): os._exit(9)\n", "-n", "1")
 
     assert code == 1

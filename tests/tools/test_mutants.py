@@ -69,11 +69,11 @@ def test_each_kind_of_mistake_is_made(source, expected):
         "if __name__ == '__main__':\n    main(1)",
     ],
 )
-def test_what_is_only_said_is_left_alone(source):
+def test_texts_are_not_mutated(source):
     assert list(mistakes(source)) == []
 
 
-def test_mutants_have_names_of_their_own_and_compile():
+def test_mutants_have_unique_names_and_compile():
     source = (ROOT / "src/slogan/planning/plan.py").read_text()
     found = list(mutants(source))
 
@@ -171,7 +171,7 @@ def test_statements_note_that_they_were_reached():
     vars(builtins)["__reached__"].pop("a file")
 
 
-def test_a_mutant_meets_the_tests_that_come_to_its_line():
+def test_a_mutant_meets_the_tests_that_reach_its_line():
     reached = {"near": {"file": [6, 7]}, "far": {"file": [9]}, "elsewhere": None, "other": {}}
     lines = {mutant.name: mutant.line for mutant in mutants(PROGRAM)}
 
@@ -294,7 +294,7 @@ print(json.dumps([o.status for o in (plain, same, wrong, broken, endless, again)
 
 @pytest.mark.long
 def test_a_trial_tells_the_mutants_that_tests_notice_from_the_others():
-    """In a process of its own, because a trial forks before slogan is imported."""
+    """In a separate process, because a trial forks before slogan is imported."""
     done = subprocess.run(
         [sys.executable, "-c", TRIALS], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""What someone without Java or pyspark is told."""
+"""Messages without Java or pyspark."""
 
 import os
 import shutil

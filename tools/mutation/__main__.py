@@ -63,7 +63,7 @@ def _fork(files, number, asked):
                 code |= try_all(copy, file, number, asked)
         finally:
             copy.remove()
-    except Exception:  # noqa: BLE001 - nobody else would hear of it
+    except Exception:  # noqa: BLE001 - it would not be reported otherwise
         code = 1
         traceback.print_exc()
     finally:
@@ -122,7 +122,7 @@ def try_all(copy, file, number, asked):
 
 
 def in_order(file, mutant, price):
-    """First what is fast and has killed before; where fixtures are made anew, file by file."""
+    """First what is fast and has killed before; where fixtures are made again, file by file."""
     if mutant.line:
         return {test: price[test] for test in sorted(price)}
     ranks = sorted(price, key=lambda t: (GUARDS[file].index(t.split("::")[0]), price[t], t))
@@ -130,7 +130,7 @@ def in_order(file, mutant, price):
 
 
 def first(order, usual, within):
-    """The first tests in an order, as many as end within so many seconds."""
+    """The first tests in an order, as many as end within a number of seconds."""
     seconds = accumulate(usual[test] for test in sorted(order, key=order.get))
     return [
         test
@@ -156,9 +156,9 @@ def plainly(copy, file):
 
 
 def trial(copy, file, mutant, usual, order, *, anew):
-    """What becomes of a mutant; a test that takes too long is timed alone before that counts."""
+    """The outcome of a mutant; a test that takes too long is timed alone before that counts."""
     if not order:
-        return Outcome("survived", 0.0)  # nobody comes there
+        return Outcome("survived", 0.0)  # no test reaches it
     outcome = copy.mutated(file, mutant.source, GUARDS[file], usual, order, anew=anew)
     if outcome.status == "timeout" and outcome.by in usual:
         alone = copy.plain(file, [outcome.by]).seconds.get(outcome.by, 0.0)

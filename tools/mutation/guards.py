@@ -1,4 +1,4 @@
-"""Which tests stand guard over which source files, the most important files first."""
+"""The tests that guard each source file, the most important files first."""
 
 from pathlib import Path
 
@@ -93,5 +93,5 @@ _GUARDS = {
 }
 GUARDS = {f"src/slogan/{file}": tests for file, tests in _GUARDS.items()}
 
-# What these compute comes after the noise, from what is public: it can be wrong, not revealing.
+# These compute after the noise, from public data: they can be wrong, but reveal nothing.
 AFTER_THE_NOISE = {"src/slogan/dp/grouping.py", "src/slogan/dp/synthesis.py"}

@@ -1,7 +1,7 @@
 """Mutants of a source file: the same program with one small mistake, of a kind people make.
 
-Texts, annotations, imports, decorators, and what is inside a `raise` are left alone: they decide
-what is said, not what is done.
+Texts, annotations, imports, decorators, and the inside of a `raise` are not mutated: they change
+messages, not behaviour.
 """
 
 import ast
@@ -120,7 +120,7 @@ def _places(node: ast.AST, place: str, line: int) -> Iterator[tuple[str, int, as
 
 
 def _spoken(node: ast.AST) -> bool:
-    """Whether a node says something to people or to the importer, and does nothing."""
+    """Whether a node is a text or an import, and does nothing."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.alias):
         # a raise is dropped as a statement of its block, and not looked into
         return True

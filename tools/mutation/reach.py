@@ -1,8 +1,8 @@
-"""Which statements a test comes to, so that a mutant is tried on those tests alone.
+"""The statements that a test reaches, so that a mutant is tried on those tests only.
 
-What cannot be seen counts as reached: everything, by a test that starts another process, and
-what a fixture of several tests comes to, by all of them. What a cache remembers is not seen to be
-computed again; survivors that are tried once more meet every test for that reason.
+Statements that cannot be observed count as reached: all of them, by a test that starts another
+process, and those of a fixture of several tests, by all of these tests. A cached computation is not
+observed again; for that reason, survivors are tried once more with every test.
 """
 
 import ast
@@ -87,7 +87,7 @@ class Reached:
 
 
 def reaching(file, line, reached):
-    """The tests that come to a line of a file; all of them for line 0, what an import does."""
+    """The tests that reach a line of a file; all of them for line 0, which is run by an import."""
     return {
         test
         for test, lines in reached.items()

@@ -1,4 +1,4 @@
-"""What became of the mutants, and why some may survive."""
+"""The outcomes of the mutants, and why some may survive."""
 
 import tomllib
 from collections import Counter
@@ -14,10 +14,10 @@ NOTICED = ("killed", "timeout")
 HEAD = """# Mutants
 
 Written by `make mutants`, which docs/explanation/trust.md explains.
-Each line of the table is a file that decides about a guarantee.
+Each line of the table is a file that decides a guarantee.
 *Noticed* are mutants on which a test failed, or did not end in several times its usual time.
 *Survived* are those that no test noticed; each is listed below with the reason why it may.
-*Not tried* are those that the last run did not come to.
+*Not tried* are those that the last run did not reach.
 """
 LEFT_OUT = """
 ## Left out
@@ -49,7 +49,7 @@ def unexplained(found):
 
 
 def show(found):
-    """Print what became of the mutants of these files; the survivors without a reason."""
+    """Print the outcomes of the mutants of these files; return the survivors without a reason."""
     for file, outcomes in found.items():
         count = Counter(line["status"] for line in outcomes.values())
         print(file, ", ".join(f"{number} {status}" for status, number in count.most_common()))

@@ -1,7 +1,6 @@
-"""What several tests share is made once, by the package as it is, and is there for every mutant.
+"""Fixtures of several tests are made once, by the unchanged package, and used for every mutant.
 
-A mutant of what makes it may survive for that reason: survivors that are tried once more make
-everything anew.
+A mutant of their code may survive for that reason: survivors are tried once more with new fixtures.
 """
 
 import inspect

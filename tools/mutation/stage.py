@@ -1,6 +1,6 @@
-"""A process in which tests are collected and ready; each mutant plays in a fork of it.
+"""A process with collected tests; each mutant runs in a fork of it.
 
-A mistake inside a function is put into the function that is there: nothing is imported anew.
+A mutated function replaces the code of the loaded one: nothing is imported again.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""What is seen of a run of tests: how long each takes, what it comes to, which one fails."""
+"""Observe a run of tests: how long each takes, the lines it reaches, which one fails."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 TIMES = 3
-"""A test may take so many times its usual time, and two seconds more."""
+"""A test may take this many times its usual time, and two seconds more."""
 _DRAWN = "_hypothesis_internal_use_settings"
 
 
@@ -24,7 +24,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plain:
-    """How the tests behave without a mutant: what each takes, and the lines it comes to."""
+    """How the tests behave without a mutant: what each takes, and the lines it reaches."""
 
     outcome: Outcome
     seconds: dict[str, float]
@@ -65,7 +65,7 @@ class Watch:
     def pytest_runtest_protocol(self, item):
         self._note(item.nodeid, "started")
         if item.nodeid in self.usual:
-            # nobody handles this signal, so it ends the process
+            # this signal is not handled, so it ends the process
             signal.setitimer(signal.ITIMER_VIRTUAL, 2 + TIMES * self.usual[item.nodeid])
         if self.reached:
             self.reached.begin()

@@ -1,6 +1,6 @@
-"""Attacks on one's own configuration: what planted users find out, beside what is claimed.
+"""Attacks on your own configuration: what planted users reveal, compared with the claim.
 
-What trials prove about a probability, and about ε and δ, with confidence (Clopper–Pearson).
+Bounds from trials on a probability, and on ε and δ, with confidence (Clopper–Pearson).
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from slogan.histogram import PairHistogram
 from slogan.manifest.certificate import html_table
 
 CONFIDENCE = 0.999
-"""That no bound of a table is too high."""
+"""The confidence that no bound of a table is too high."""
 MOST_ATTACKS = 32
-"""No table has more rows of trials."""
+"""The largest number of rows with trials in a table."""
 ALPHA = (1 - CONFIDENCE) / MOST_ATTACKS
 """The chance, in each attack, that its bound is too high."""
 
 _THRESHOLDS = 64
 _TINY = 1e-300
 _MOST = 700.0
-"""Of an ε beyond this, e^ε is more than floating point holds, and no number of trials shows it."""
+"""For a larger ε, e^ε overflows floating point, and no number of trials shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Every event is at most e^ε times as likely, plus δ, with a user as without, and reversed."""
+    """Every event is at most e^ε times as likely, plus δ, with a user as without, or reverse."""
 
     epsilon: float
     delta: float
@@ -59,21 +59,21 @@ def at_most(hits: Ints, trials: int, alpha: float) -> Floats:
     return np.where(hits < trials, np.asarray(high, dtype=np.float64), 1.0)
 
 
-def told_apart(with_user: Ints, without: Ints, claim: Claim, alpha: float) -> Found:
-    """What scores of runs with a user and of runs without it prove.
+def distinguished(with_user: Ints, without: Ints, claim: Claim, alpha: float) -> Found:
+    """Bounds from the scores of runs with a user and of runs without it.
 
-    An event is “the score is at least t”, or the opposite, more likely on either side. Every
-    other run serves to choose one, and the remaining runs, which had no say in it, to judge it.
+    An event is “the score is at least t”, or the opposite, more likely on either side. Half of the
+    runs select the event, and the other half, which did not influence it, judge it.
     Alpha is the chance that a bound is too high although the claim holds.
     """
     places = np.linspace(0.0, 1.0, _THRESHOLDS + 1)
     candidates = np.concatenate([with_user[::2], without[::2]])
     thresholds = np.unique(np.quantile(candidates, places, method="nearest")).astype(np.int64)
-    chosen = _bounds(with_user[::2], without[::2], thresholds, claim, alpha)
+    guesses = _bounds(with_user[::2], without[::2], thresholds, claim, alpha)
     judged = _bounds(with_user[1::2], without[1::2], thresholds, claim, alpha / 4)
     epsilon, delta = (
         max(0.0, float(bound.flat[np.argmax(guess)]))
-        for guess, bound in zip(chosen, judged, strict=True)
+        for guess, bound in zip(guesses, judged, strict=True)
     )
     return Found(epsilon=epsilon, delta=delta)
 
@@ -87,18 +87,18 @@ def _bounds(
     missed = [len(scores) - hits for scores, hits in zip(runs, reached, strict=True)]
     events = [(hits, one) for one in (0, 1) for hits in (reached, missed)]
     often = np.array([at_least(hits[one], len(runs[one]), alpha) for hits, one in events])
-    seldom = np.array([at_most(hits[1 - one], len(runs[1 - one]), alpha) for hits, one in events])
-    epsilon = np.log(np.maximum((often - claim.delta) / seldom, _TINY))
-    return epsilon, often - np.exp(min(claim.epsilon, _MOST)) * seldom
+    rarely = np.array([at_most(hits[1 - one], len(runs[1 - one]), alpha) for hits, one in events])
+    epsilon = np.log(np.maximum((often - claim.delta) / rarely, _TINY))
+    return epsilon, often - np.exp(min(claim.epsilon, _MOST)) * rarely
 
 
 def shown_at_least(hits: int, trials: int, alpha: float, *, delta: float = 0.0) -> Found:
-    """What it proves that something impossible without a user happened in so many runs with it.
+    """Bounds from the runs with a user in which an event happened that is impossible without it.
 
-    δ may be granted beside ε; it is 0 where, as in Theorem 1, the two do not add up.
+    δ may be allowed in addition to ε; it is 0 where, as in Theorem 1, the two do not add up.
     """
     rate = float(at_least(np.array([hits]), trials, alpha)[0])
-    # that it does not happen: certain without the user, and 1 − rate at most with it
+    # the event does not happen: certain without the user, at most 1 − rate with it
     return Found(epsilon=max(0.0, float(np.log1p(-delta) - np.log1p(-rate))), delta=rate)
 
 
@@ -111,15 +111,15 @@ Evidence = Literal["replay", "noise", "statistics", "account"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One attack: who was planted, what was looked at, and how often.
+    """One attack: the planted user, the attacked part of the release, and the result.
 
     Args:
-        target: What of the release was attacked.
-        canary: Who is in the log or is not.
-        trials: Runs, or groups that are as good as runs.
-        found: What they prove.
-        claim: What may not be exceeded; None where nothing is claimed.
-        evidence: How it was found out.
+        target: The attacked part of the release.
+        canary: The user who is in the log or is not.
+        trials: Runs, or independent groups that count as runs.
+        found: The bounds they prove.
+        claim: The limit; None where nothing is claimed.
+        evidence: The method.
     """
 
     target: str
@@ -131,7 +131,7 @@ class Attack:
 
     @classmethod
     def by_replay(cls, target: str, canary: str, claim: Claim, *, ok: bool) -> "Attack":
-        """Two runs with the same noise: what differs although it may not tells users apart."""
+        """Two runs with the same noise: any unexpected difference distinguishes users."""
         found = NOTHING if ok else CERTAIN
         return cls(
             target=target, canary=canary, trials=1, found=found, claim=claim, evidence="replay"
@@ -139,7 +139,7 @@ class Attack:
 
     @classmethod
     def by_noise(cls, target: str, canary: str, values: int, claim: Claim, *, ok: bool) -> "Attack":
-        """So many values of noise: what has another law, or is known, protects nobody."""
+        """A number of noise values: noise of another law, or known noise, protects no user."""
         found = NOTHING if ok else CERTAIN
         return cls(
             target=target, canary=canary, trials=values, found=found, claim=claim, evidence="noise"
@@ -149,7 +149,7 @@ class Attack:
     def by_hits(
         cls, target: str, canary: str, hits: int, trials: int, claim: Claim, *, delta: float = 0.0
     ) -> "Attack":
-        """Something impossible without the canary happened so often, δ granted beside ε or not."""
+        """The number of runs with an event that is impossible without the canary."""
         found = shown_at_least(hits, trials, ALPHA, delta=delta)
         return cls(target=target, canary=canary, trials=trials, found=found, claim=claim)
 
@@ -158,12 +158,12 @@ class Attack:
         cls, target: str, canary: str, with_user: Ints, without: Ints, claim: Claim
     ) -> "Attack":
         """One score for each run with the canary, and one for each without."""
-        found = told_apart(with_user, without, claim, ALPHA)
+        found = distinguished(with_user, without, claim, ALPHA)
         return cls(target=target, canary=canary, trials=len(with_user), found=found, claim=claim)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing contradicts what is claimed."""
+        """Whether the attack does not contradict the claim."""
         return self.claim is None or self.found.within(self.claim)
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Attack:
             "target": self.target,
             "canary": self.canary,
             "trials": self.trials,
-            # JSON has no infinity; None is one
+            # JSON has no infinity: None stands for it
             "epsilon_at_least": self.found.epsilon if self.found.epsilon < np.inf else None,
             "epsilon_claimed": None if self.claim is None else self.claim.epsilon,
             "delta_at_least": self.found.delta,
@@ -194,7 +194,7 @@ class Findings:
 
     @property
     def ok(self) -> bool:
-        """Whether no attack contradicts what is claimed. That is a sanity check, not a proof."""
+        """Whether no attack contradicts the claim. This is a sanity check, not a proof."""
         return all(attack.ok for attack in self.attacks)
 
     def __repr__(self) -> str:

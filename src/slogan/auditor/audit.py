@@ -1,4 +1,4 @@
-"""audit(): every attack on one configuration, on one page."""
+"""audit(): run every attack on one configuration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from slogan.workflows.sanitize_private import draw_rows
 from slogan.workflows.synthesize import make_users, synthesize
 
 _NEARLY = 1 - 1e-9
-"""Floating point takes a budget for a little less or more than it is."""
+"""Allows for the rounding of a budget to floating point."""
 
 
 def audit(
@@ -58,20 +58,20 @@ def audit(
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
 ) -> Findings:
-    """Plant users in a log, make a release of it, and bound from below what shows of them.
+    """Plant users in a log, make a release of it, and measure what it reveals of them.
 
-    A sanity check and not a proof: attacks that find nothing prove nothing. What is found depends
-    on the log and is for the curator.
+    A sanity check and not a proof: attacks that find nothing prove nothing. The findings depend
+    on the log and are for the curator.
 
     Args:
         log: A log described by `read()`, or what `read()` takes.
         budget: ε and δ; or give `epsilon` or `exp_epsilon` (e^ε), and `delta`.
-        mode: What is attacked: `SyntheticUsers()` as made by `synthesize`, which is the default,
+        mode: The attacked mode: `SyntheticUsers()` as made by `synthesize`, which is the default,
             or the counts of `sanitize`: "exact", "private", `LaplaceCounts(…)`.
         epsilon: ε.
         exp_epsilon: e^ε instead of ε.
         delta: δ.
-        objective: What utility means; the output size if not given.
+        objective: The utility to maximise; the output size if not given.
         solver: A name or `Solver(name, time_limit, gap)`; "auto" if not given.
         time_limit: Seconds the solver may take for each problem; 10 if not given.
         gap: Relative distance from the proven bound at which it may stop; 1e-4 if not given.
@@ -81,7 +81,7 @@ def audit(
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     if trials < 100:
-        raise OptionError(f"{trials} trials show nothing", hint="give at least 100")
+        raise OptionError(f"{trials} trials are too few", hint="give at least 100")
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     counts = None if isinstance(mode, SyntheticUsers | None) else counts_from(mode)
     solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
@@ -104,7 +104,7 @@ def audit(
 def _counted(
     settings: EngineSettings, source: SearchLog, steps: Steps, *, unique_pairs: bool
 ) -> Generator[tuple[PairHistogram, Engine]]:
-    """The log as it was counted, and the engine that knows its texts."""
+    """The counted log, and the engine that holds its texts."""
     with closing(settings.start()) as host:
         with steps.step("count"):
             hist = host.count(source, unique_pairs=unique_pairs).hist
@@ -113,7 +113,7 @@ def _counted(
 
 @dataclass(frozen=True)
 class Attacker:
-    """What is attacked, and how often."""
+    """A configuration under attack, and the number of trials."""
 
     budget: PrivacyBudget
     objective: Objective
@@ -123,7 +123,7 @@ class Attacker:
 
     @property
     def claim(self) -> Claim:
-        """Of the whole release."""
+        """The claim of the whole release."""
         return Claim(epsilon=self.budget.epsilon_value, delta=self.budget.delta_value)
 
     def attacks(
@@ -150,7 +150,7 @@ class Attacker:
 
     def whole(self, engine: EngineSettings, mode: PrivateCounts | SyntheticUsers) -> WholeVerb:
         """The verb that makes such a release, from files."""
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "objective": self.objective,
             "engine": engine,
             "accept_weak_privacy": True,
@@ -159,10 +159,10 @@ class Attacker:
 
         def verb(log: SearchLog, seed: int | None) -> Release:
             if isinstance(mode, PrivateCounts):
-                return sanitize(log, self.budget, counts=mode, seed=seed, **given)
+                return sanitize(log, self.budget, counts=mode, seed=seed, **options)
             kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
             selector = {"selector": mode.selector}
-            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **given)
+            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **options)
 
         return WholeVerb(
             verb=verb,
@@ -184,7 +184,7 @@ class Attacker:
         with steps.step("plan again"):
             if noisy is None:
                 return [*shown, *sampling.on_planned_counts(hist, plans)]
-            solve = partial(planner.without_swaying, mode=noisy)
+            solve = partial(planner.without_influential, mode=noisy)
             return [*shown, *sampling.on_noisy_counts(hist, solve, noisy, trials=trials, rng=rng)]
 
     def private(self, hist: PairHistogram, mode: PrivateCounts) -> list[Attack]:
@@ -247,7 +247,7 @@ class Attacker:
         grouping: Grouping | None,
         selector: str,
     ) -> list[Attack]:
-        """Attacks on what both private modes do: select pairs, and add up what users hold."""
+        """Attacks on the stages of both private modes: selecting pairs, and noisy sums."""
         others = {*private.sums(grouping), "sampling"}
         selecting = Account(tuple(stage for stage in account.stages if stage.name not in others))
         alone = Claim(epsilon=self.claim.epsilon, delta=float(spent.selection.delta))
@@ -267,16 +267,16 @@ class Attacker:
         ]
 
     def _on_account(self, account: Account) -> Attack:
-        """Whether the stages of the run, with the noise they had, add up to more than is claimed.
+        """Check that the stages of the run, with their noise, do not exceed the claim in total.
 
-        Noisy sums show that much of a user who takes up every norm: the replays look for one.
+        The total is what noisy sums reveal of a user who reaches every norm.
         """
         room = exact(self.claim.delta) > account.cost.delta
         epsilon = account.epsilon(self.claim.delta) if room else math.inf
         delta = account.delta(self.claim.epsilon)
         return Attack(
             target="all stages together",
-            canary="takes up every norm",
+            canary="reaches every norm",
             trials=1,
             found=Found(epsilon=float(epsilon) * _NEARLY, delta=float(delta) * _NEARLY),
             claim=self.claim,
@@ -285,17 +285,17 @@ class Attacker:
 
 
 def _alone(hist: PairHistogram) -> Counted:
-    """A histogram as an engine would hand it over."""
+    """A histogram as an engine returns it."""
     return Counted(
         rows=hist, clicks=hist.clicks, users=hist.users, pairs=hist.pairs, rows_without_click=0
     )
 
 
 def _with_planted(urls: Urls, pairs: int) -> Urls:
-    """The urls of a log's pairs; all that were planted are of one site."""
+    """The urls of a log's pairs; all planted pairs have one site."""
 
-    def known(asked: Ints) -> list[str]:
-        own = asked[asked < pairs]
-        return [*urls(own), *["planted.example"] * (len(asked) - len(own))]
+    def known(numbers: Ints) -> list[str]:
+        own = numbers[numbers < pairs]
+        return [*urls(own), *["planted.example"] * (len(numbers) - len(own))]
 
     return known

@@ -1,7 +1,7 @@
 """Neighbouring logs as files: a log with planted users, and the same without one of its users.
 
-Whose line a line is, is decided here by the line alone, without the engines' reader, which is under
-attack too. A line that cannot be taken apart belongs to no user and stays.
+The user of a line is read from the line alone, without the engines' reader, which is under attack
+too. A line that cannot be parsed belongs to no user and stays.
 """
 
 import csv
@@ -30,17 +30,17 @@ Row = tuple[str, str, str, int]
 """User-ID, query, url and clicks."""
 
 _SHARED, _HELD = 1_000, 100
-"""Planted pairs that two planted users hold each, and how many pairs each of these users has."""
+"""The number of planted pairs held by two planted users each, and of pairs per such user."""
 _WIDE = 300
-"""Pairs of a planted user who has more than a user may speak for."""
+"""Pairs of a planted user who has more pairs than a user may contribute."""
 _LADDER = 50
-"""Pairs with 1, 2, …, 50 holders: a rule on raw holders tells one of them from the next."""
+"""Pairs with 1, 2, …, 50 holders: a rule on the raw number of holders separates two of them."""
 _CROWD, _EACH = 400, 6
 """Users who click one pair, and how often: its sum is above 2,000 after clipping."""
 _MANY, _REPEATED = 1_000_000, 40
-"""More clicks than any cap; in a log of events, where a row is a click, so many rows."""
+"""More clicks than any cap; in a log of events, where a row is a click, the number of rows."""
 _APART = 5
-"""Hostile lines stand so many lines apart."""
+"""The number of lines between hostile ones."""
 _FIRST_ID = 1_000
 
 
@@ -83,7 +83,7 @@ def on_disk(log: SearchLog, folder: Path) -> SearchLog:
 
 
 def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
-    """Plant users as a file beside the log's own; neighbours are they and the log's heaviest."""
+    """Plant users in an extra file; neighbours are the log without one of them or a heavy user."""
     names = user_names(host, hist, folder)
     clicks = _REPEATED if log.counts_events else _MANY
     users, canaries = _crowd(), _canaries(clicks)
@@ -119,7 +119,7 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
     def neighbour(name: str, gone: str, log_of: Callable[[str, Path], SearchLog]) -> Neighbour:
         return Neighbour(name=name, user=number[gone], log=lambda where: log_of(gone, where))
 
-    # the user with most clicks may be the one with most pairs, who then is there once
+    # the user with most clicks may also be the one with most pairs, who is then listed once
     heavy = {
         int(np.bincount(hist.user, hist.count).argmax()): "most clicks of the log",
         int(np.bincount(hist.user, minlength=hist.users).argmax()): "most pairs of the log",
@@ -135,7 +135,7 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
 
 
 def hostile(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
-    """The log with lines of one user that a careless reader takes for more than one line each.
+    """The log with lines of one user that a careless reader reads as more than one line each.
 
     Bad rows are skipped. The neighbour is the log as it is.
     """
@@ -173,11 +173,11 @@ def user_names(host: Engine, hist: PairHistogram, folder: Path) -> list[str]:
     return sorted((name for (name,) in rows), key=str.encode)
 
 
-# --- Who is planted ---
+# --- Planted users ---
 
 
 def _crowd() -> dict[str, dict[int, int]]:
-    """Users who make pairs of the planted ones releasable: pairs and clicks, by name."""
+    """Users who make planted pairs selectable: pairs and clicks, by name."""
     ladder, heavy = range(_SHARED, _SHARED + _LADDER), _SHARED + _LADDER
     sharing = {
         f"holder {n}": range(n * _HELD % _SHARED, n * _HELD % _SHARED + _HELD)
@@ -190,10 +190,10 @@ def _crowd() -> dict[str, dict[int, int]]:
 
 
 def _canaries(clicks: int) -> dict[str, dict[int, int]]:
-    """Users as bad for privacy as users can be."""
+    """Worst cases for privacy."""
     everything, own = range(_SHARED + _LADDER), _SHARED + _LADDER + 1
     return {
-        "1,000 pairs of S and all few hold": dict.fromkeys(everything, 1),
+        "1,000 pairs of S and all rare ones": dict.fromkeys(everything, 1),
         "1,000 heavy pairs of S": dict.fromkeys(reversed(everything[:_SHARED]), clicks),
         "100 heavy pairs of S": dict.fromkeys(everything[50:150], clicks),
         "13 heavy pairs of S": dict.fromkeys(everything[7:20], clicks),
@@ -215,7 +215,7 @@ def _ids(log: SearchLog, n: int) -> list[str]:
 
 
 def _described(log: SearchLog, *files: Path) -> SearchLog:
-    """Other files, with what was declared of the log: what their headers and rows add is theirs."""
+    """Other files, read with the declared columns and options of the log."""
     known, names = log.columns, log.columns.names
     listed = names != tuple(known.roles.values()) if log.format == "jsonl" else not log.header
     return searchlog.read(
@@ -285,7 +285,7 @@ def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
 
 
 def _owner(log: SearchLog, line: bytes) -> str | None:
-    """Whose line it is."""
+    """The user of a line."""
     try:
         text = line.decode(log.encoding).rstrip("\r\n")
         if log.format == "jsonl":
@@ -306,7 +306,7 @@ def _packed(file: Path, log: SearchLog) -> IO[bytes]:
 
 
 def _hostile_lines(log: SearchLog, number: int) -> list[bytes]:
-    """Lines of one user: some are rows, some are not, and none may touch another line."""
+    """Lines of one user: some are rows, some are not, and none may affect another line."""
     columns = log.columns
     row: dict[str, Any] = {columns.user: f"{number}.0", columns.query: "planted"}
     row |= {columns.url: "planted.example"} | ({} if columns.count is None else {columns.count: 1})
@@ -320,7 +320,7 @@ def _hostile_lines(log: SearchLog, number: int) -> list[bytes]:
     else:
         comma = b"\t" if log.format == "tsv" else b","
         opened = plain.replace(comma, comma + b'"', 1)
-        # a quote that opens in one line and closes lines later, where a reader may join them
+        # a quote that opens in one line and closes in a later one, which a reader may join
         second = plain.replace(b"planted" + comma, b'planted"' + comma, 1)
         odd = (opened, second, opened, first + comma + b"x\n", b'"\n', b"\\N\n", first + b"\\\n")
         tail = () if log.format == "tsv" else (b'"' + plain,)

@@ -1,8 +1,8 @@
-"""Whether noise is what the account says: drawn anew each time, and with the claimed law.
+"""Check that noise is as accounted for: fresh in each run, and with the claimed law.
 
-Noise is what a run added to its exact sums. Two runs with the verb's own random source are
-compared, and every stage is given sums from 0 to ten million, because noise may be missing where
-sums are large. Each test is wrong once in 10^9 times.
+Noise is the difference between noisy and exact sums. Two runs with the verb's own random source
+are compared, and every stage is tested with sums from 0 to ten million, because noise may be
+missing where sums are large. Each test has a false alarm once in 10^9 times.
 """
 
 import math
@@ -23,17 +23,17 @@ from slogan.randomness import Randomness
 from slogan.release import job
 
 LEVELS = (0, 3, 150, 2_500, 100_000, 10_000_000)
-"""Exact sums, in units, that noise is added to."""
+"""Exact sums, in units, to which noise is added."""
 _DRAWS = 2_000
 _LEVEL = 1e-9
 _FAR = 7.0
-"""So many deviations from 0 are as rare as this level, for as many tests as there are."""
+"""Deviations from 0 that are as rare as this level, over all tests."""
 _FEWEST = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Noise of one stage or round, in its claimed deviations; and of which pair each value is."""
+    """Noise of one stage or round, in claimed deviations, and the pair of each value."""
 
     name: str
     values: Floats
@@ -63,7 +63,7 @@ def _drawn(name: str, steps: Ints, variance: Fraction, pairs: Ints | None) -> Dr
 
 
 def has_law(noise: Drawn) -> bool:
-    """Whether it may be standard normal: by its distribution, its variance, and repetitions.
+    """Whether it fits a standard normal: by its distribution, its variance, and repetitions.
 
     The largest distance of n values' distribution from the law exceeds d with probability 2e^−2nd²
     at most (Dvoretzky, Kiefer, Wolfowitz; Massart).
@@ -73,7 +73,7 @@ def has_law(noise: Drawn) -> bool:
         return False
     below, total = np.asarray(ndtr(values)), float((values**2).sum())
     far = float(np.abs(below - (np.arange(n) + 0.5) / n).max()) - 0.5 / n
-    # No value is likelier than 0. How often the others hit one is no more than Poisson.
+    # No value is likelier than 0. The number of equal values is at most Poisson.
     often = int(np.unique(values, return_counts=True)[1].max())
     hits = n * noise.step / math.sqrt(2 * math.pi)
     tie = n * float(gammainc(often - 1, hits)) if often > 1 else 1.0
@@ -82,12 +82,12 @@ def has_law(noise: Drawn) -> bool:
 
 
 def repeated(draws: Sequence[Drawn]) -> set[str]:
-    """Which of them follow another, place by place or pair by pair."""
-    found: set[str] = set()
+    """The names of draws that correlate with another, by position or by pair."""
+    names: set[str] = set()
     for one, other in combinations(draws, 2):
         if any(_follow(a, b) for a, b in _aligned(one, other)):
-            found |= {one.name, other.name}
-    return found
+            names |= {one.name, other.name}
+    return names
 
 
 def _aligned(one: Drawn, other: Drawn) -> Iterable[tuple[Floats, Floats]]:
@@ -99,7 +99,7 @@ def _aligned(one: Drawn, other: Drawn) -> Iterable[tuple[Floats, Floats]]:
 
 
 def _follow(a: Floats, b: Floats) -> bool:
-    """By Fisher's transformation of their correlation, which is normal if they are independent."""
+    """Test the correlation by Fisher's transformation, which is normal for independent values."""
     if len(a) < _FEWEST:
         return len(a) > 0 and bool(np.allclose(a, b, rtol=1e-6, atol=1e-6))
     if not a.any() or not b.any() or a.std() == 0 or b.std() == 0:
@@ -110,7 +110,7 @@ def _follow(a: Floats, b: Floats) -> bool:
 
 def at_all_sizes(name: str, stage: Summed, rng: Randomness) -> list[Drawn]:
     """Noise that the stage adds to small and to large sums."""
-    found: list[Drawn] = []
+    draws: list[Drawn] = []
     for level in LEVELS:
         added_to = np.full(_DRAWS, level << sums.BITS, dtype=np.int64)
         noisy = sums.noisy_sums(
@@ -120,12 +120,12 @@ def at_all_sizes(name: str, stage: Summed, rng: Randomness) -> list[Drawn]:
             mu_squared=stage.norm_squared / stage.variance,
             rng=rng,
         )
-        found.append(_drawn(name, noisy.steps - added_to, stage.variance, None))
-    return found
+        draws.append(_drawn(name, noisy.steps - added_to, stage.variance, None))
+    return draws
 
 
 def unaccounted(seen: Transcript) -> set[str]:
-    """Stages of the account whose noise was not drawn as it says."""
+    """Stages of the account whose noise was drawn differently."""
     return {stage.name for stage in seen.account if not _accounted(stage, seen)}
 
 
@@ -142,6 +142,6 @@ def _accounted(stage: Stage, seen: Transcript) -> bool:
 
 
 def same_source() -> bool:
-    """Whether the source of a real run gives the same words twice, or comes from a seed."""
+    """Whether the source of a real run returns the same words twice, or has a seed."""
     one, other = (job.randomness(None) for _ in range(2))
     return one.seed is not None or bool((one.words(8) == other.words(8)).any())

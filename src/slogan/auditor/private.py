@@ -1,12 +1,12 @@
-"""Attacks on the private modes: on planted users, noisy sums, and what is released of both.
+"""Attacks on the private modes: on planted users, noisy sums, and the release.
 
-Canaries are as bad for privacy as users can be, on pairs of their own. Groups that share nothing,
-neither with each other nor with the log, do not influence each other, so each is a trial of its
-own and one run of a mechanism is worth thousands.
+Canaries are the worst cases for privacy, on separate pairs. Groups that share nothing with each
+other or with the log are independent, so each is one trial and one run of a mechanism gives
+thousands.
 
-Noisy sums are attacked as the proof lets an adversary see them, before they are rounded. What a
-stage adds up is recorded once with a canary in the log and once without, and so is the noise that
-it had in the run. That noise is drawn for every replay, and the noisy sums are compared.
+Noisy sums are attacked before rounding, as the proof allows an adversary to see them. The sums of
+a stage are recorded once with a canary in the log and once without, with the noise of the run.
+That noise is drawn for every replay, and the noisy sums are compared.
 """
 
 import math
@@ -37,17 +37,17 @@ from slogan.histogram import Output, PairHistogram
 from slogan.randomness import Randomness
 
 _ALONE = (1, 10, 100, 2_000)
-"""Pairs of a user; the last is far more than a user may speak for."""
+"""Pairs of a user; the last is far more than a user may contribute."""
 _CLICKS, _ALL_CLICKS = 1_000, 1_000_000
 """Far more than others have, and more than any cap of clicks."""
 _HELD = 12
-"""So few pairs that all the sums they change can be looked at."""
+"""Few enough pairs to compare all the sums they change."""
 _SEEN, _DROWNED = Fraction(1, 4), Fraction(1, 100)
-"""A δ that few trials see, and a μ² at which weights are nothing beside the noise."""
+"""A δ that few trials can detect, and a μ² at which weights are negligible against the noise."""
 _MOST_ROWS = 400_000
 _FEWEST = 20
 _VISIBLE = Fraction(1, 2)
-"""ε is compared at this part of the δ for ε = 0: at small δ it would take too many trials."""
+"""ε is compared at this part of the δ for ε = 0: a small δ would need too many trials."""
 
 
 # --- Canaries ---
@@ -62,7 +62,7 @@ class Joiner:
     with_user: Ints
     without: Ints
     canaries: Ints
-    """Who joined the groups with one, by the numbers of the log."""
+    """The canaries, by the numbers of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Planted:
 
     hist: PairHistogram
     loners: tuple[Ints, ...]
-    """Pairs that cannot be selected without their user: row n is what the n-th loner holds."""
+    """Pairs that cannot be selected without their user: row n has the pairs of the n-th loner."""
     joiners: tuple[Joiner, ...]
 
     def flags(self, pairs: Ints) -> Ints:
@@ -96,7 +96,7 @@ class _Garden:
         return np.arange(first, first + groups * each).reshape(groups, each)
 
     def users(self, pairs: Ints, each: int, clicks: int) -> Ints:
-        """For every row of pairs so many new users, who click all of them; their numbers."""
+        """Add `each` users for every row of pairs, who click all of them; return their numbers."""
         first, new = self._hist.users + self._users, len(pairs) * each
         numbers = np.arange(first, first + new)
         user: Ints = np.repeat(numbers, int(pairs.shape[1]))
@@ -106,7 +106,7 @@ class _Garden:
         return numbers
 
     def joiner(self, name: str, groups: int, held: int, *, holders: int, clicks: int) -> Joiner:
-        """Groups of users with the same pairs, half of which one more user joins."""
+        """Groups of users with the same pairs; one more user joins half of the groups."""
         with_user, without = (self.pairs(groups, held) for _ in range(2))
         for pairs in (with_user, without):
             self.users(pairs, holders, 1)
@@ -128,8 +128,8 @@ def planted(hist: PairHistogram, *, trials: int, weight: float) -> Planted:
     Args:
         hist: The log.
         trials: Groups of each kind; fewer where that would be millions of rows, and none where
-            hardly any would be left.
-        weight: About the weight at which a pair is released, where one user more tells most.
+            too few would remain.
+        weight: The approximate weight that selects a pair, where one more user changes most.
     """
     garden = _Garden(hist)
     loners = [garden.pairs(min(trials, _MOST_ROWS // held), held) for held in _ALONE]
@@ -145,19 +145,19 @@ def planted(hist: PairHistogram, *, trials: int, weight: float) -> Planted:
     return Planted(hist=garden.grown(), loners=tuple(loners), joiners=tuple(joiners))
 
 
-# --- What is selected and released of planted pairs ---
+# --- Selection and release of planted pairs ---
 
 
-def on_selection(planted: Planted, chosen: Ints, alone: Claim, joining: Claim) -> list[Attack]:
-    """Whether it gives a canary away that its pairs may be released, by the pairs that may be.
+def on_selection(planted: Planted, selected: Ints, alone: Claim, joining: Claim) -> list[Attack]:
+    """Test whether the selection reveals that a user holds some pairs.
 
-    Of pairs that a canary alone holds less is claimed than of those that one user more holds.
+    The claim for pairs that only the canary holds is smaller than for pairs it joins.
     """
-    flags = planted.flags(chosen)
+    flags = planted.flags(selected)
     attacks = [
         Attack.by_hits(
             "selection",
-            f"{pairs.shape[1]} pairs of its own",
+            f"only user of {pairs.shape[1]} pairs",
             int(flags[pairs].any(axis=1).sum()),
             len(pairs),
             alone,
@@ -171,10 +171,10 @@ def on_selection(planted: Planted, chosen: Ints, alone: Claim, joining: Claim) -
 def on_novel_pairs(
     select: Selector, mu_squared: Fraction, epsilon: float, trials: int, rng: Randomness
 ) -> list[Attack]:
-    """Whether one of t pairs that a user alone has is selected more often than δ = 1/4 allows.
+    """Test whether one of t pairs of only one user is selected more often than δ = 1/4 allows.
 
-    At a δ that trials can see, and with noise that drowns all weights: a threshold that holds for
-    one pair, and not for t of them, fails here whatever the budget is.
+    At a δ that trials can detect, and with noise far above all weights: a threshold that holds for
+    one pair, and not for t of them, fails here for any budget.
     """
     budget = SelectionBudget(mu_squared=min(mu_squared, _DROWNED), delta=_SEEN)
     claim, attacks = Claim(epsilon=epsilon, delta=float(_SEEN)), list[Attack]()
@@ -189,20 +189,20 @@ def on_novel_pairs(
             query=np.arange(groups * held),
         )
         shown = len(np.unique(select(hist, budget, rng).pairs // held))
-        whose = f"{held} pairs of its own, δ = {_SEEN}"
+        whose = f"only user of {held} pairs, δ = {_SEEN}"
         attacks.append(Attack.by_hits("selection", whose, shown, groups, claim, delta=claim.delta))
     return attacks
 
 
 def on_released(planted: Planted, output: Output, claim: Claim) -> list[Attack]:
-    """Whether released clicks tell that one user more holds their pairs."""
+    """Test whether released clicks reveal that one more user holds their pairs."""
     clicks = np.zeros(planted.hist.pairs, dtype=np.int64)
     np.add.at(clicks, output.pair, output.count)
     return _on_joiners("released counts", planted, clicks, claim)
 
 
 def _on_joiners(target: str, planted: Planted, scores: Ints, claim: Claim) -> list[Attack]:
-    """By the scores of all pairs of a group together."""
+    """Compare groups with and without the canary, by the sum of their scores."""
     return [
         Attack.by_scores(
             target,
@@ -215,9 +215,9 @@ def _on_joiners(target: str, planted: Planted, scores: Ints, claim: Claim) -> li
     ]
 
 
-def on_drawn_rows(planted: Planted, chosen: Ints, shown: Ints, claim: Claim) -> list[Attack]:
-    """Whether rows of canaries who hold a chosen pair are drawn more often than the cap allows."""
-    flags = planted.flags(chosen).astype(bool)
+def on_drawn_rows(planted: Planted, selected: Ints, shown: Ints, claim: Claim) -> list[Attack]:
+    """Test whether rows of canaries with a selected pair are drawn more often than allowed."""
+    flags = planted.flags(selected).astype(bool)
     canaries = [joiner.canaries[flags[joiner.with_user].any(axis=1)] for joiner in planted.joiners]
     held = np.concatenate([np.zeros(0, dtype=np.int64), *canaries])
     hits = int(np.isin(held, shown).sum())
@@ -226,7 +226,7 @@ def on_drawn_rows(planted: Planted, chosen: Ints, shown: Ints, claim: Claim) -> 
 
 
 def on_capped_sampling(division: Spending, claim: Claim, trials: int, rng: Randomness) -> Attack:
-    """Whether rows of users whose clicks take up far more than the cap are drawn too often."""
+    """Test whether rows of users with clicks far above the cap are drawn too often."""
     hist = PairHistogram(
         user=np.arange(trials),
         pair=np.zeros(trials, dtype=np.int64),
@@ -244,9 +244,9 @@ def on_capped_sampling(division: Spending, claim: Claim, trials: int, rng: Rando
 
 
 def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack]:
-    """Whether a count, or its last bits, tell more of a canary than the noise should let through.
+    """Test whether a count, or its last bits, reveal more of a canary than the claim.
 
-    Every canary holds two pairs of its own; as many pairs are held by nobody.
+    Every canary is the only user of two pairs; equally many pairs have no user.
     """
     hist = PairHistogram.of_rows(
         user=np.repeat(np.arange(trials), 2),
@@ -257,7 +257,7 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
     )
     noisy = noisy_counts(hist, np.arange(4 * trials), mu_squared=mu_squared, rng=rng)
     runs, claim = (noisy.steps[: 2 * trials : 2], noisy.steps[2 * trials :: 2]), _spent(mu_squared)
-    # The largest power of two that divides each: noise that is coarser than the sums shows.
+    # The largest power of two that divides each detects noise that is coarser than the sums.
     bits = (runs[0] & -runs[0], runs[1] & -runs[1])
     return [
         Attack.by_scores("noisy counts", "its clicks", *runs, claim),
@@ -266,19 +266,19 @@ def on_counts(mu_squared: Fraction, trials: int, rng: Randomness) -> list[Attack
 
 
 def visible(account: Account) -> Claim:
-    """What stages may show, at a δ that can be seen."""
+    """The claim of stages, at a δ that trials can detect."""
     aside = account.cost.delta
     delta = aside + (account.delta(0) - aside) * _VISIBLE
     return Claim(epsilon=float(account.epsilon(delta)), delta=float(delta))
 
 
 def _spent(mu_squared: Fraction) -> Claim:
-    """What noisy sums that spend so much may show."""
+    """The claim of noisy sums that spend this μ²."""
     return visible(Account((Gaussian(name="claimed", norm_squared=1, variance=1 / mu_squared),)))
 
 
 def sums(grouping: Grouping | None) -> dict[str, Callable[[PairHistogram, Ints], Ints]]:
-    """What the stages add up, by their names."""
+    """The functions that compute each stage's sums, by stage name."""
     known = {"counts": clipped_counts, "sizes": size_sums, "coverage": coverage_sums}
     together = {"association": partial(together_sums, grouping=grouping)} if grouping else {}
     return {**known, **together}
@@ -293,7 +293,7 @@ def on_sums(
     trials: int,
     rng: Randomness,
 ) -> list[Attack]:
-    """Whether noisy sums tell that a user joined who clicks some released pairs all the time.
+    """Test whether noisy sums reveal a user with a million clicks on some released pairs.
 
     The account has each stage as it was run, and the parts are the μ² that each may spend.
     """
@@ -318,7 +318,7 @@ def on_sums(
                 mu_squared=stages[name].cost.mu_squared,
                 rng=rng,
             )
-            # Of all tests of normal noise, none is sharper than how far it lies in this direction.
+            # The most powerful test of normal noise is the projection on this direction.
             far = (noisy.steps.reshape(trials, -1) - before) @ toward
             scores.append(np.rint(far).astype(np.int64))
         whose, claim = f"{len(held)} released pairs", _spent(parts[name])

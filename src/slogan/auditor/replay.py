@@ -1,17 +1,16 @@
 """Coupled replay: the whole verb, from file to public bytes, on two logs and with the same noise.
 
-The larger log has one user more. A `Recording` runs the verb on it and writes down every draw by
-what it is for: the user, the round and the pair, the stage and the cell. A `Replay` runs the verb
-without that user and gives each draw the value that makes all noisy sums what they were. Noise can
-have any value, so this is a run that could happen; and then nothing may differ but the sums of the
-user's own vector, which must keep to the claimed norm. Every rule on raw values shows: filters,
-ranks, caps, types, orders and refusals.
+The larger log has one more user. A `Recording` runs the verb on it and records every draw by its
+purpose: the user, the round and the pair, the stage and the cell. A `Replay` runs the verb without
+that user and chooses each draw so that all noisy sums are unchanged. Noise can have any value, so
+such a run is possible; then only the sums of the user's own vector may differ, within the claimed
+norm. Every rule on raw values becomes visible: filters, ranks, caps, types, orders and refusals.
 
-Recorded noise is pushed, too: planted pairs get over the threshold, and pairs that only an attacked
-user speaks for stay below it.
+Recorded noise is shifted, too: planted pairs exceed the threshold, and pairs that only an attacked
+user contributes stay below it.
 """
 
-# ruff: noqa: ARG002 - a stand-in has the signature of what it stands for
+# ruff: noqa: ARG002 - a replacement has the signature of the function it replaces
 
 from __future__ import annotations
 
@@ -40,16 +39,16 @@ from slogan.release.base import Release
 _PUSH = 60
 """Deviations, and units, by which a pair is pushed over a threshold or kept below it."""
 _LIFTED = 200
-"""So many pairs of the log itself are pushed over the threshold."""
+"""The number of pairs of the log itself that are pushed over the threshold."""
 _LATER = 10
-"""One of so many is pushed in the second round only."""
+"""One in this many is pushed in the second round only."""
 _POINTS = 3
-"""Every user but the attacked ones gets at least so many points when rows are drawn."""
+"""The least number of points of every user but the attacked ones when rows are drawn."""
 _SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
 
 
 class PartedError(Exception):
-    """The replay did something else than the recorded run, and cannot go on."""
+    """The replay differs from the recorded run, and cannot continue."""
 
     def __init__(self, target: str) -> None:
         super().__init__(target)
@@ -65,7 +64,7 @@ class Weighed:
     weight: Ints
     variance: Fraction = Fraction(0)
     drawn: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """As it was drawn; `noise` is pushed."""
+    """The noise as drawn; `noise` is shifted."""
     noise: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
@@ -76,7 +75,7 @@ class Weighed:
 
 @dataclass(kw_only=True)
 class Summed:
-    """One stage: exact sums, the same with noise, and what each attacked user added."""
+    """One stage: exact sums, the same with noise, and the contribution of each attacked user."""
 
     exact: Ints
     noisy: Ints
@@ -84,12 +83,12 @@ class Summed:
     variance: Fraction
     own: dict[int, Ints]
     pairs: Ints | None = None
-    """What the sums are of, where each is of one pair."""
+    """The pair of each sum, where there is one."""
 
 
 @dataclass(kw_only=True)
 class Transcript:
-    """What one run read, drew and published."""
+    """The input, draws and output of one run."""
 
     read: PairHistogram | None = None
     spoken: PairHistogram | None = None
@@ -111,13 +110,13 @@ class Transcript:
 
 
 class Recording:
-    """Runs a verb with its own noise, and writes down what it does.
+    """Runs a verb with its own noise, and records its draws.
 
     Args:
         attacked: Numbers of users who will be removed.
         crowd: Numbers of users whose pairs are pushed over the threshold.
-        source: Where noise comes from, so that other draws do not depend on how much of it there
-            is; None for the source of the run.
+        source: A separate source of noise, so that other draws do not depend on the amount of
+            noise; None for the source of the run.
     """
 
     def __init__(self, attacked: Ints, crowd: Ints, source: Randomness | None) -> None:
@@ -129,9 +128,9 @@ class Recording:
 
     def run(self, verb: Callable[[], Release], selector: str) -> Transcript:
         """Run the verb, and keep its public files or the name of its error."""
-        chosen = load_module(selection.__name__, selector)
+        selecting = load_module(selection.__name__, selector)
         try:
-            with self._installed(chosen), verb() as release, release.in_folder() as folder:
+            with self._installed(selecting), verb() as release, release.in_folder() as folder:
                 public = folder / "public"
                 files = (path for path in sorted(public.rglob("*")) if path.is_file())
                 self.seen.public = {str(f.relative_to(public)): f.read_bytes() for f in files}
@@ -144,13 +143,13 @@ class Recording:
         return self.seen
 
     @contextmanager
-    def _installed(self, chosen: ModuleType) -> Generator[None]:
-        """Stand between the verb and its functions, under the names it calls them by."""
+    def _installed(self, selecting: ModuleType) -> Generator[None]:
+        """Replace the functions of the verb, under the names it calls them by."""
         places: list[tuple[ModuleType, str, Callable[..., Any]]] = [
-            (chosen, "select", self.select),
-            (chosen, "capped", self.capped),
-            (chosen, "spread", self.spread),
-            (chosen, "floored_gaussian", self.selection_noise),
+            (selecting, "select", self.select),
+            (selecting, "capped", self.capped),
+            (selecting, "spread", self.spread),
+            (selecting, "floored_gaussian", self.selection_noise),
             *((sums, name, partial(self.add_up, name)) for name in _SUMS),
             (sums, "noisy_sums", self.noisy_sums),
             (sums, "floored_gaussian", self.stage_noise),
@@ -169,7 +168,7 @@ class Recording:
     def select(
         self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
     ) -> Any:
-        if self.seen.read is not None:  # of two selections, one may be kept for what it is
+        if self.seen.read is not None:  # a second selection could be used to pick the better one
             raise PartedError("selection")
         self.seen.read = brought(hist)
         self.seen.selected = real(hist, budget, rng)
@@ -177,13 +176,19 @@ class Recording:
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
         coins = _Coins(self._source or rng)
-        chosen = real(hist, coins, *most)
-        self.seen.spoken, self.seen.most, self.seen.coins = brought(hist), chosen.most, coins.all
-        return chosen
+        contributions = real(hist, coins, *most)
+        self.seen.spoken, self.seen.most, self.seen.coins = (
+            brought(hist),
+            contributions.most,
+            coins.all,
+        )
+        return contributions
 
-    def spread(self, real: Any, chosen: Any, halvings: Ints, *heaviest: Ints) -> Ints:
-        weight = real(chosen, halvings, *heaviest)
-        self.seen.rounds.append(Weighed(halvings=halvings.copy(), held=chosen.held, weight=weight))
+    def spread(self, real: Any, contributions: Any, halvings: Ints, *heaviest: Ints) -> Ints:
+        weight = real(contributions, halvings, *heaviest)
+        self.seen.rounds.append(
+            Weighed(halvings=halvings.copy(), held=contributions.held, weight=weight)
+        )
         return weight
 
     def selection_noise(
@@ -202,7 +207,7 @@ class Recording:
         return self.seen.rounds[-1]
 
     def _pushed(self, tried: Ints) -> Ints:
-        """1 for pairs to be selected, −1 for pairs that only attacked users surely speak for."""
+        """1 for pairs to be selected, −1 for pairs that only attacked users surely contribute."""
         hist = self.seen.spoken
         if hist is None:
             raise PartedError("selection")
@@ -247,14 +252,14 @@ class Recording:
         return noisy
 
     def stage_noise(self, real: Any, n: int, rng: Randomness, **law: Any) -> Ints:
-        """Noise for a replay is never negative, so that at any budget there are users to make."""
+        """Draw the noise of a stage; for a replay never negative, so that any budget has users."""
         drawn: Ints = real(n, self._source or rng, **law)
         return drawn if self._source is None else np.abs(drawn)
 
     # --- rows of real users ---
 
     def poisson(self, real: Any, n: int, rng: Randomness, *, rate: Fraction) -> Ints:
-        """Nothing for attacked users, and something for all others: it could happen."""
+        """Draw no points for attacked users, and some for all others, which is possible."""
         drawn = np.maximum(real(n, self._source or rng, rate=rate), _POINTS)
         drawn[self._attacked[self._attacked < n]] = 0
         self.seen.drawn, self.seen.rate = drawn, rate
@@ -267,11 +272,11 @@ class Recording:
 
 
 class Replay(Recording):
-    """Runs a verb without one user, with the noise that a recorded run had.
+    """Runs a verb without one user, with the noise of a recorded run.
 
     Args:
         past: The recorded run.
-        gone: The number that the missing user had there; None if nobody is missing.
+        gone: The number of the missing user there; None if no user is missing.
     """
 
     def __init__(self, past: Transcript, gone: int | None) -> None:
@@ -281,7 +286,7 @@ class Replay(Recording):
         self._stage = ""
 
     def compare(self, verb: Callable[[], Release], selector: str) -> list[str]:
-        """What differs by more than the missing user's own vectors, if anything."""
+        """The parts that differ by more than the missing user's own vectors."""
         try:
             public = self.run(verb, selector).public
         except PartedError as parted:
@@ -304,7 +309,7 @@ class Replay(Recording):
         if past.selected is None:
             raise PartedError("exit")
         expected = np.searchsorted(_kept(before, self._gone), past.selected.pairs)
-        if not past.rounds:  # a selector that weighs in another way: what it selected is given
+        if not past.rounds:  # a selector that is not replayed: use its recorded selection
             return replace(past.selected, pairs=expected)
         if not np.array_equal(selected.pairs, expected):
             raise PartedError("selection")
@@ -320,8 +325,8 @@ class Replay(Recording):
             coins = np.delete(coins, np.searchsorted(many, self._gone))
         return real(hist, _Coins(None, coins), *most)
 
-    def spread(self, real: Any, chosen: Any, halvings: Ints, *heaviest: Ints) -> Ints:
-        weight = super().spread(real, chosen, halvings, *heaviest)
+    def spread(self, real: Any, contributions: Any, halvings: Ints, *heaviest: Ints) -> Ints:
+        weight = super().spread(real, contributions, halvings, *heaviest)
         before, this, hist = self._recorded(), self.seen.rounds[-1], self._past.spoken
         if hist is None:
             raise PartedError("selection")
@@ -407,7 +412,7 @@ def account_of(release: Release) -> tuple[Any, ...]:
 
 
 class _Coins:
-    """Random words that are written down; or given words, and no others."""
+    """Random words that are recorded; or given words only."""
 
     seed: int | None = None
 
@@ -432,13 +437,13 @@ def _square(moved: Ints) -> int:
 
 
 def _alone(hist: PairHistogram, user: int) -> PairHistogram:
-    """One user's rows; all numbers stay."""
+    """One user's rows, with all numbers unchanged."""
     rows = hist.user == user
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
 
 
 def _kept(hist: PairHistogram, gone: int | None) -> Ints:
-    """The pairs that are left without a user, by their old numbers."""
+    """The remaining pairs without a user, by their old numbers."""
     left = hist.pair if gone is None else hist.pair[hist.user != gone]
     return np.flatnonzero(np.bincount(left, minlength=hist.pairs))
 

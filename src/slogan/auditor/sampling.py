@@ -1,9 +1,9 @@
-"""Attacks on the paper's sampling: who is shown, given the counts, and what the counts give away.
+"""Attacks on the paper's sampling: who is released, given the counts, and what counts reveal.
 
-Three canaries join the log: one whose pairs nobody else has, one who dominates the pair that most
+Three canaries join the log: one whose pairs no other user has, one who dominates the pair that most
 users hold, and a duplicate of the user with most pairs. Every other user is watched as well.
-Counts are compared where planning twice gives the same; where a solver was stopped by the clock, a
-row says that they were not. The paper's noisy counts are replayed, on both optima.
+Counts are compared if planning twice gives the same; if the time limit stopped a solver, a row
+states that they were not. The paper's noisy counts are replayed, on both optima.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.auditor import ALPHA, CERTAIN, NOTHING, Attack, Claim, Found, joined, told_apart
+from slogan.auditor import ALPHA, CERTAIN, NOTHING, Attack, Claim, Found, distinguished, joined
 from slogan.budget import exact
 from slogan.errors import NothingLeftError
 from slogan.histogram import PairHistogram, Remainder
@@ -30,16 +30,16 @@ Solves = Callable[[PairHistogram], Solved]
 
 _OWN_PAIRS = 5
 _FINE, _TINY = 2**20, 1e-300
-"""Scores are whole numbers of such parts; nothing is taken to be less likely than this."""
-_NAMES = ("5 pairs of its own", "dominates a pair", "duplicate of a user")
+"""Scores are integers in units of 1/_FINE; smaller probabilities are treated as _TINY."""
+_NAMES = ("only user of 5 pairs", "dominates a pair", "duplicate of a user")
 
 
 def on_sampling(
     hist: PairHistogram, plans: Plans, claim: Claim, *, trials: int, rng: Randomness, steps: Steps
 ) -> list[Attack]:
-    """Whether somebody is shown more often than δ allows, given the counts of the whole log.
+    """Test whether a user is released more often than δ allows, given the counts of the log.
 
-    In so many outputs. The first half of them chooses whom to look at, the second half judges.
+    The first half of the outputs selects the user to watch, the second half judges.
     """
     crowded, half = _joined(hist), trials // 2
     with steps.step("plan"):
@@ -53,7 +53,7 @@ def on_sampling(
             shown[int(n >= half), users[np.unique(drawn.user)]] += 1
             if n % 100 == 0:
                 steps.note(f"{n:,} of {trials:,} outputs")
-    watched = [*_canaries(hist), ("whoever is shown most", int(shown[0].argmax()))]
+    watched = [*_canaries(hist), ("most often released", int(shown[0].argmax()))]
     return [
         Attack.by_hits("who is shown", name, int(shown[1, user]), trials - half, claim)
         for name, user in watched
@@ -61,7 +61,7 @@ def on_sampling(
 
 
 def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
-    """Whether the counts of a log tell a canary."""
+    """Test whether the counts of a log reveal a canary."""
 
     def clicks(log: PairHistogram) -> Ints:
         shared = _shared(log)
@@ -72,7 +72,7 @@ def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
     crowded = _joined(hist)
     known = clicks(crowded)
     if (clicks(crowded) != known).any():
-        return [_counts("not compared: the clock decides", 0, NOTHING)]
+        return [_counts("not compared: stopped by the time limit", 0, NOTHING)]
     return [
         _counts(name, 1, CERTAIN if (clicks(crowded.without_user(k)) != known).any() else NOTHING)
         for name, k in _canaries(hist)
@@ -82,7 +82,7 @@ def on_planned_counts(hist: PairHistogram, plans: Plans) -> list[Attack]:
 def on_noisy_counts(
     hist: PairHistogram, solve: Solves, mode: LaplaceCounts, *, trials: int, rng: Randomness
 ) -> list[Attack]:
-    """What noisy counts tell of a canary, at no δ, and as δ at the ε of their noise."""
+    """Bound what noisy counts reveal of a canary: ε at δ = 0, and δ at the ε of their noise."""
 
     def optimum(log: PairHistogram) -> Floats:
         shared = _shared(log)
@@ -101,14 +101,14 @@ def on_noisy_counts(
 
 
 def on_unique_pairs(counted: PairHistogram, claim: Claim) -> Attack:
-    """Whether a pair of a single user is left in the log as `sanitize` counts it.
+    """Test whether `sanitize` counts a pair of only one user.
 
-    Nobody but that user can be its author, so a click of it shows the user for certain.
+    Only that user can have made its clicks, so one released click reveals the user with certainty.
     """
     kept = int((counted.holders == 1).sum())
     return Attack(
         target="pairs that may be released",
-        canary="whoever has a pair alone",
+        canary="only user of a pair",
         trials=counted.pairs,
         found=CERTAIN if kept else NOTHING,
         claim=claim,
@@ -142,7 +142,7 @@ def _shared(hist: PairHistogram) -> Remainder:
 def _replayed(
     with_user: Floats, without: Floats, mode: LaplaceCounts, trials: int, rng: Randomness
 ) -> Found:
-    """By how much likelier noisy counts are with one optimum than with the other."""
+    """Bounds from the likelihood ratio of noisy counts under both optima."""
     changed, scale = np.flatnonzero(with_user != without), float(mode.scale)
     scores: list[Ints] = []
     for optimum in (with_user, without):
@@ -151,13 +151,13 @@ def _replayed(
         one, other = (_likelihood(noisy, x[changed], scale) for x in (with_user, without))
         scores.append(np.rint(_FINE * (one - other).sum(axis=1)).astype(np.int64))
     claim = Claim(epsilon=float(exact(mode.epsilon)), delta=0.0)
-    return told_apart(scores[0], scores[1], claim, ALPHA)
+    return distinguished(scores[0], scores[1], claim, ALPHA)
 
 
 def _likelihood(noisy: Ints, x: Floats, scale: float) -> Floats:
     """The logarithm of the probability that x + Lap(scale) lies between a count and the next."""
     low, high = (noisy - x) / scale, (noisy + 1 - x) / scale
-    # of two tails, the one that is not next to 1
+    # use the tail that is not close to 1
     low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
     mass = _below(high) - _below(low)
     return np.log(np.maximum(mass, _TINY))
@@ -170,5 +170,5 @@ def _below(t: Floats) -> Floats:
 
 
 def _counts(canary: str, trials: int, found: Found) -> Attack:
-    """Nothing is claimed of the counts: whoever knows the others sees them change."""
+    """An attack on the counts, about which nothing is claimed."""
     return Attack(target="planned counts", canary=canary, trials=trials, found=found, claim=None)

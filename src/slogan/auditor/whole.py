@@ -1,7 +1,6 @@
 """Attacks on a whole verb, from the log's files to the public ones: coupled replay, and its noise.
 
-`neighbours` writes the logs, `replay` runs the verb on two of them, and `noise` looks at what was
-added to the sums.
+`neighbours` writes the logs, `replay` runs the verb on two of them, and `noise` tests the noise.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +38,7 @@ _WHOLE = "whole release"
 
 @dataclass(frozen=True, kw_only=True)
 class WholeVerb:
-    """A verb under attack, and what it claims."""
+    """A verb under attack, and its claim."""
 
     verb: Verb
     selector: str
@@ -48,11 +47,11 @@ class WholeVerb:
     steps: Steps
 
     def attacked(self, log: SearchLog, host: Engine, hist: PairHistogram) -> Iterator[Attack]:
-        """Replay the verb on neighbours of the log, and look at the noise of two more runs."""
+        """Replay the verb on neighbours of the log, and test the noise of two more runs."""
         if log.addresses:
             yield self._replayed(_WHOLE, "not replayed: no files on this machine", ok=True)
             return
-        host.id_kind(fresh=True)  # refuses what the verb refuses
+        host.id_kind(fresh=True)  # raises the error that the verb would raise
         with scratch_folder() as folder:
             files = on_disk(log, folder)
             experiment = planted(files, host, hist, _made(folder / "planted"))
@@ -74,7 +73,7 @@ class WholeVerb:
         return recording.run(partial(self.verb, experiment.log, seed), self.selector)
 
     def _replays(self, experiment: Experiment, log: SearchLog, folder: Path) -> Iterator[Attack]:
-        """The verb without each of the neighbours, with the noise of a run with all of them."""
+        """Replay the verb without each neighbour, with the noise of a run with all of them."""
         seed = int(self.rng.words(1)[0] >> np.uint64(12))
         with self.steps.step("record"):
             past = self._recorded(experiment, seed)
@@ -96,7 +95,7 @@ class WholeVerb:
             yield self._without_skipping(experiment, past, seed)
 
     def _without_skipping(self, experiment: Experiment, past: Transcript, seed: int) -> Attack:
-        """Where bad rows stop a run, hostile lines stop it, or are read as where they do not."""
+        """Without skipping, hostile lines stop a run or are read as they are with skipping."""
         replay, log = Replay(past, None), replace(experiment.log, skip_bad_rows=False)
         differs = replay.compare(partial(self.verb, log, seed), self.selector)
         stopped = differs == ["exit"] and replay.seen.public == "BadRowError"
@@ -104,22 +103,22 @@ class WholeVerb:
         return self._replayed(_WHOLE, name, ok=stopped or not differs)
 
     def _failed(self, past: Transcript, log: SearchLog, seed: int) -> Attack:
-        """Planted users made the verb fail; raises if the log itself does."""
-        nobody = np.zeros(0, dtype=np.int64)
-        alone = Recording(nobody, nobody, None).run(partial(self.verb, log, seed), self.selector)
+        """An attack whose planted users made the verb fail; raises if the log itself does."""
+        none = np.zeros(0, dtype=np.int64)
+        alone = Recording(none, none, None).run(partial(self.verb, log, seed), self.selector)
         if alone.failure is not None and alone.public == past.public:
             raise alone.failure
         return self._replayed("exit", "all planted users", ok=False)
 
     def _account(self, past: Transcript) -> Attack:
-        """Whether the noise of each stage has the variance that the account gives it."""
+        """Check that the noise of each stage has the variance of the account."""
         missing = unaccounted(past)
         target = f"noise for {', '.join(sorted(missing))}" if missing else "noise of all stages"
         row = self._replayed(target, "the account's stages", ok=not missing)
         return replace(row, evidence="account")
 
     def _noise(self, experiment: Experiment) -> list[Attack]:
-        """What two runs with the verb's own random source drew, and what stages add to any sum."""
+        """Test the noise of two runs with the verb's own source, and of stages for all sums."""
         runs = [self._recorded(experiment, None) for _ in range(2)]
         of_runs = [drawn(seen) for seen in runs]
         everything = [noise for noises in of_runs for noise in noises]
@@ -134,7 +133,7 @@ class WholeVerb:
         rows = [
             ("all noise", "drawn twice", sum(len(n.values) for n in everything), not again),
             ("user-IDs", "drawn twice", len(runs[0].names), not known),
-            ("random source", "asked twice", 2, not same_source()),
+            ("random source", "read twice", 2, not same_source()),
         ]
         rows += [
             (f"noise for {name}", "its law", sum(len(n.values) for n in noises), _lawful(noises))
@@ -147,7 +146,7 @@ class WholeVerb:
 
 
 def _lawful(noises: list[Drawn]) -> bool:
-    """Each by itself, and those of all runs together."""
+    """Whether each draw, and all together, have the law."""
     whole = Drawn(
         name="",
         values=np.concatenate([noise.values for noise in noises]),

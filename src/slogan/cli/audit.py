@@ -1,4 +1,4 @@
-"""`slogan audit`: attacks on one's own configuration."""
+"""`slogan audit`: attack your own configuration."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _target(
 
 
 def text(findings: Findings) -> RenderableType:
-    """Each attack: what it proves, beside what is claimed."""
+    """Each attack: the bounds it proves, next to the claim."""
     numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
     headings = ("", "evidence", "attacked", "canary", *numbers)
     rows = table(headings, map(_row, findings.attacks), left=4)
@@ -122,7 +122,7 @@ def _row(attack: Attack) -> list[RenderableType]:
         for name in ("epsilon_at_least", "epsilon_claimed", "delta_at_least", "delta_claimed")
     )
     claimed = Text("–", style="dim") if attack.claim is None else mark
-    # A replay that agrees, and noise that has its law, bound nothing.
+    # A replay that agrees, and noise of the right law, give no bounds.
     shown = numbers if attack.evidence in ("statistics", "account") or not attack.ok else [""] * 4
     names = (attack.evidence, attack.target, attack.canary)
     return [claimed, *names, f"{attack.trials:,}", *shown]

@@ -1,9 +1,10 @@
-"""`slogan verify`: whether a release keeps its promise."""
+"""`slogan verify`: check a release against its log and its manifest."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -12,7 +13,27 @@ from slogan.cli.terminal import Json, show, table, watching
 from slogan.errors import VerificationError
 
 if TYPE_CHECKING:
-    from slogan.verification.conditions import Verdict
+    from slogan.verification.conditions import Check, Verdict
+
+Details = Annotated[
+    bool, Parameter(negative="", help="Also show the JSON name and the figures of each check.")
+]
+_LABELS = {
+    "words": "promise",
+    "manifest_as_written": "manifest fields",
+    "rows_as_written": "file contents",
+    "nothing_else_public": "public folder",
+    "pairs_from_log": "pairs",
+    "no_unique_pair": "shared pairs",
+    "users_from_log": "users",
+    "condition_2": "epsilon",
+    "condition_3": "delta",
+    "drawn": "sampling",
+    "selectable": "selection",
+    "outputs": "published figures",
+    "rate": "clicks",
+}
+"""Plain names of checks whose JSON name needs the documentation."""
 
 GROUP, RANK = "check", 1
 
@@ -21,6 +42,7 @@ def verify(
     *paths: LogAndRelease,
     budgeting: AgreedBudget = AgreedBudget(),
     reading: Reading = Reading(),
+    details: Details = False,
     json: Json = False,
 ) -> None:
     """Check a release against its log: files, rows, noise and budget.
@@ -45,17 +67,30 @@ def verify(
             log, release = log_and_release(paths, "verify")
             source = log if reading.detects else reading.log(log)
             verdict = verify_release(source, release, budget=budget, engine=reading.host())
-    show(verdict, text, json=json)
+    show(verdict, lambda shown: text(shown, details=details), json=json)
     if not verdict.ok:
-        failed = [check.name for check in verdict.checks if not check.ok]
+        failed = [_label(check) for check in verdict.checks if not check.ok]
         raise VerificationError(
             f"verification failed: {', '.join(failed)}",
             hint="do not publish; make the release again from the log with the intended parameters",
         )
 
 
-def text(verdict: Verdict) -> RenderableType:
-    """Each check with its outcome."""
+def text(verdict: Verdict, *, details: bool = False) -> RenderableType:
+    """Each check with its outcome, in plain words; with its figures if asked for."""
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
-    rows = ((marks[c.ok], c.name, Text(c.detail, style="dim")) for c in verdict.checks)
+    rows = (
+        (
+            marks[check.ok],
+            check.name if details else _label(check),
+            Text(
+                f"{check.detail} ({check.figures})" if details and check.figures else check.detail
+            ),
+        )
+        for check in verdict.checks
+    )
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))
+
+
+def _label(check: Check) -> str:
+    return _LABELS.get(check.name, check.name.replace("_", " "))

@@ -1,6 +1,6 @@
-"""What stages of a release cost, alone and together, what a budget leaves, and how much noise.
+"""Privacy accounting: the cost of stages and releases, and the noise that a budget requires.
 
-Costs add up in exact rationals; ε, δ and noise are rounded up, what may be spent is rounded down.
+Costs add up in exact rationals; ε, δ and noise are rounded up, remaining budget is rounded down.
 μ-GDP means: as hard to tell apart as N(0, 1) and N(μ, 1). Proofs: docs/proofs/accounting.md.
 """
 
@@ -26,7 +26,7 @@ SET_ASIDE = Fraction(1, 2)
 """The share of δ for probabilities that stages set aside; the rest is for the curve."""
 
 TINIEST = Fraction(1, 10**300)
-"""No δ below this one is told apart from it."""
+"""Any smaller δ is treated as this one."""
 
 _FAR = 40  # 1 − Φ(40) < 10^-340 < TINIEST
 _BITS = 40
@@ -48,7 +48,7 @@ class Cost:
             if part < 0:
                 raise BudgetError(
                     f"a stage cannot cost a negative {name}, got {float(part):g}",
-                    hint="no stage gives privacy back",
+                    hint="every cost is 0 or more",
                 )
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -89,7 +89,7 @@ class Stage(ABC):
     @property
     @abstractmethod
     def cost(self) -> Cost:
-        """What the stage adds to the account."""
+        """The privacy cost that the stage adds to the account."""
 
     def parameters(self) -> dict[str, str]:
         """The numbers of the stage, as exact fractions."""
@@ -119,7 +119,7 @@ class Gaussian(Stage):
         if (variance := exact(self.variance)) <= 0:
             raise BudgetError(
                 f"stage {self.name!r} needs noise, got variance {self.variance}",
-                hint="without noise nothing is private",
+                hint="give the stage a positive variance",
             )
         return Cost(mu_squared=exact(self.norm_squared) / variance, delta=_slack(self.slack))
 
@@ -155,7 +155,7 @@ class CappedSampling(Stage):
     def cost(self) -> Cost:
         cap = exact(self.cap)
         rest = enclosures.exp(enclose(-cap)).low
-        # 1 − e^−B ≤ B and ≤ 1: of three upper bounds the smallest.
+        # 1 − e^−B ≤ B and ≤ 1: take the smallest of three upper bounds.
         shown = min(cap, Fraction(1), shortened(UP.subtract(1, rest), UP))
         return Cost(epsilon=cap, delta=shown)
 
@@ -164,7 +164,7 @@ def _slack(probability: Number) -> Fraction:
     if not 0 <= (slack := exact(probability)) < 1:
         raise BudgetError(
             f"a probability set aside must lie between 0 and 1, got {probability}",
-            hint="it is a part of the budget's delta",
+            hint="it is taken from the budget's delta",
         )
     return slack
 
@@ -174,7 +174,7 @@ NOTHING = Cost()
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The stages of one release, or of several on the same users, and what they cost together."""
+    """The stages of one release, or of several on the same users, and their total cost."""
 
     stages: tuple[Stage, ...] = ()
 
@@ -183,7 +183,7 @@ class Account:
 
     @property
     def cost(self) -> Cost:
-        """What the stages cost, each allowed to look at the outputs of the others."""
+        """The total cost of the stages, each of which may use the outputs of the others."""
         return sum((stage.cost for stage in self.stages), NOTHING)
 
     def delta(self, epsilon: Number) -> Fraction:
@@ -195,17 +195,17 @@ class Account:
         return epsilon_at(exact(delta), self.cost)
 
     def require(self, budget: PrivacyBudget) -> None:
-        """Refuse what exceeds the budget; decided in exact arithmetic."""
+        """Raise an error if the stages exceed the budget, in exact arithmetic."""
         epsilon, delta = spendable(budget)
         if (spent := self.delta(epsilon)) > delta:
             raise BudgetError(
                 f"the stages need delta = {rounded_up(spent):.6g} at epsilon = "
-                f"{float(epsilon):.6g}, and the budget holds {float(delta):.6g}",
-                hint="more noise, fewer stages, or a larger budget",
+                f"{float(epsilon):.6g}, and the budget has {float(delta):.6g}",
+                hint="use more noise, fewer stages, or a larger budget",
             )
 
     def summary(self, budget: PrivacyBudget) -> dict[str, object]:
-        """For the manifest: every stage with its cost, and the whole as (ε, δ), read both ways."""
+        """For the manifest: every stage with its cost, and the total as δ at ε and as ε at δ."""
         epsilon, delta = spendable(budget)
         return {
             "stages": [
@@ -225,13 +225,13 @@ class Account:
 
 
 def delta_at(epsilon: Fraction, cost: Cost) -> Fraction:
-    """δ such that what costs this much is (ε, δ)-DP, rounded up; at most 1."""
+    """δ such that a mechanism of this cost is (ε, δ)-DP, rounded up; at most 1."""
     curved = gaussian_delta(epsilon - cost.epsilon, cost.mu_squared)
     return min(Fraction(1), cost.delta + curved)
 
 
 def epsilon_at(delta: Fraction, cost: Cost) -> Fraction:
-    """ε such that what costs this much is (ε, δ)-DP, rounded up."""
+    """ε such that a mechanism of this cost is (ε, δ)-DP, rounded up."""
     if delta >= cost.delta and cost.mu_squared == 0:
         return cost.epsilon
     return cost.epsilon + gaussian_epsilon(_left("delta", delta, cost.delta), cost.mu_squared)
@@ -245,12 +245,12 @@ def spendable(budget: PrivacyBudget) -> tuple[Fraction, Fraction]:
     if budget.epsilon is not None:
         return exact(budget.epsilon), exact(budget.delta)
     logarithm = enclosures.log(enclose(exact(budget.exp_epsilon or 1))).low
-    # below 0 only where sixty digits do not tell e^ε from 1
+    # below 0 only where e^ε rounds to 1 in sixty digits
     return shortened(max(Decimal(0), logarithm), DOWN), exact(budget.delta)
 
 
 def gaussian_room(budget: PrivacyBudget, reserved: Cost = NOTHING) -> Fraction:
-    """The largest μ², rounded down, for Gaussian stages beside what is reserved."""
+    """The largest μ², rounded down, for Gaussian stages besides the reserved cost."""
     epsilon, delta = spendable(budget)
     epsilon = _left("epsilon", epsilon, reserved.epsilon)
     whole = gaussian_budget(epsilon, _left("delta", delta, reserved.delta))
@@ -264,7 +264,7 @@ def split(whole: Fraction, shares: Mapping[str, Number]) -> dict[str, Fraction]:
         raise BudgetError(
             "the shares of a budget must be positive and sum to at most 1, got "
             + ", ".join(f"{name} {float(part):g}" for name, part in parts.items()),
-            hint="write them as decimals, which are taken as they stand: 0.5, 0.3, 0.2",
+            hint="write them as decimals, which are read exactly: 0.5, 0.3, 0.2",
         )
     return {name: whole * part for name, part in parts.items()}
 
@@ -295,8 +295,8 @@ def rounded_down(number: Fraction) -> float:
 def _left(what: str, whole: Fraction, spent: Fraction) -> Fraction:
     if whole <= spent:
         raise BudgetError(
-            f"the budget holds {what} = {float(whole):.6g}, of which {rounded_up(spent):.6g} is "
-            "spent already",
+            f"the budget has {what} = {float(whole):.6g}, of which {rounded_up(spent):.6g} is "
+            "already spent",
             hint=f"raise the budget, or spend less {what} on the other stages",
         )
     return whole - spent
@@ -341,13 +341,13 @@ def gaussian_budget(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0:
         raise BudgetError(
             f"epsilon must be positive, got {float(epsilon):g}",
-            hint="other stages have spent more than the budget holds",
+            hint="other stages have spent the whole budget",
         )
     return _greatest(lambda mu_squared: gaussian_delta(epsilon, mu_squared) <= delta)
 
 
 def normal_quantile(probability: Fraction) -> Fraction:
-    """A z ≥ 0, barely large enough, that a standard normal exceeds at most with this probability.
+    """A z ≥ 0, rounded up, that a standard normal exceeds with at most this probability.
 
     The largest of t of them exceeds `normal_quantile(delta / t)` with probability at most delta.
     """
@@ -396,5 +396,5 @@ def _need_probability(delta: Fraction) -> None:
     if not TINIEST <= delta < 1:
         raise BudgetError(
             f"delta must lie between 10^-300 and 1, got {float(delta):g}",
-            hint="1e-6 is common; noise with normal tails cannot promise delta = 0",
+            hint="1e-6 is common; Gaussian noise cannot guarantee delta = 0",
         )

@@ -1,7 +1,7 @@
-"""Which released pairs are of one kind: by site, by a public taxonomy, or each by itself.
+"""Categories of released pairs: by site, by a public taxonomy, or one per pair.
 
-Computed from released texts, private counts and public files; nothing here sees the log. `Kinds` is
-what the curator asked for, decided before the log is read.
+Computed from released texts, private counts and public files; nothing here reads the log. `Kinds`
+holds the curator's options, fixed before the log is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CATEGORIES = 800
 HEAD = 600
-"""Without a taxonomy, the association of so many pairs is looked at."""
+"""The number of pairs whose association is measured if each pair is its own category."""
 _LEAST_RANK = 8
 _LARGEST_TAXONOMY = 256 * 1024 * 1024
 
@@ -39,9 +39,9 @@ def host_of(url: str) -> str:
 
 
 def registrable(host: str) -> str:
-    """The registrable domain of a host: one label and its public suffix; other hosts as they are.
+    """The registrable domain of a host: one label and its public suffix; other hosts unchanged.
 
-    Only the ICANN section of the Public Suffix List counts, in the copy that its package brings:
+    Only the ICANN section of the Public Suffix List is used, in the copy of its package:
     customers of one hosting firm (github.io) are one domain.
     """
     if host.rpartition(".")[2].isdigit():  # an address
@@ -58,7 +58,7 @@ def _public_suffixes() -> PublicSuffixList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grouping:
-    """The category of every released pair, from 0; -1 for a pair of none."""
+    """The category of every released pair, from 0; -1 for a pair without one."""
 
     name: str
     category: Ints
@@ -68,7 +68,7 @@ class Grouping:
 
 
 def by_pair(counts: Floats) -> Grouping:
-    """Each of the heaviest pairs is a category of its own, by private counts."""
+    """Make each of the heaviest pairs, by private counts, its own category."""
     head = np.sort(np.argsort(-counts, kind="stable")[:HEAD])
     category = np.full(len(counts), -1, dtype=np.int64)
     category[head] = np.arange(len(head))
@@ -78,35 +78,35 @@ def by_pair(counts: Floats) -> Grouping:
 
 
 def by_domain(urls: list[str], counts: Floats) -> Grouping:
-    """Pairs of one registrable domain are of one kind."""
+    """Group pairs by registrable domain."""
     return _labelled("domains", [registrable(host_of(url)) for url in urls], counts)
 
 
 def by_taxonomy(urls: list[str], counts: Floats, taxonomy: dict[str, str]) -> Grouping:
-    """Pairs are of the kind that the taxonomy gives their host, or else its parent domain."""
+    """Group pairs by the taxonomy's category of their host, or else of its parent domain."""
     return _labelled("taxonomy", [_looked_up(host_of(url), taxonomy) for url in urls], counts)
 
 
 def read_taxonomy(file: Path) -> tuple[dict[str, str], str]:
-    """What a public file, not made from the log, says of hosts, and its checksum.
+    """Read the categories of hosts from a public file, not made from the log, and its checksum.
 
-    It has lines of host or registrable domain, tab, category.
+    Each line is a host or registrable domain, a tab and a category.
     """
     try:
         content = modest(file, most=_LARGEST_TAXONOMY, links=True)
         lines = content.decode().splitlines()
     except (OSError, ValueError) as cause:
-        why = cause.strerror if isinstance(cause, OSError) else "not UTF-8, or not a name of a file"
+        why = cause.strerror if isinstance(cause, OSError) else "not UTF-8, or not a file name"
         raise OptionError(
             f"the taxonomy {file} cannot be read: {why}", hint="give a UTF-8 file with --taxonomy"
-        ) from None  # the cause carries along what may be a log
+        ) from None  # the cause may quote a log
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         host, tab, category = line.partition("\t")
         category = category.strip()
-        # More columns than two: most likely a log, which must not be taken for public.
+        # A file with more than two columns is most likely a log, which is not public.
         if not tab or not host_of(host) or not category or "\t" in category:
             raise OptionError(
                 f"line {number} of the taxonomy is not a host, a tab and a category",
@@ -125,7 +125,7 @@ def _looked_up(host: str, taxonomy: dict[str, str]) -> str:
 
 
 def _labelled(name: str, labels: list[str], counts: Floats) -> Grouping:
-    """Number the labels, of which only the heaviest by private counts are kept."""
+    """Number the labels; keep only the heaviest by private counts."""
     weight: dict[str, float] = {}
     for label, count in zip(labels, counts.tolist(), strict=True):
         if label:
@@ -146,7 +146,7 @@ Urls = Callable[[Ints], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Kinds:
-    """Which pairs are of one kind: by a public taxonomy, by their domains, or each its own."""
+    """The categories of pairs: by a public taxonomy, by domain, or one per pair."""
 
     name: str
     taxonomy: dict[str, str]
@@ -154,23 +154,23 @@ class Kinds:
 
     @classmethod
     def asked(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
-        """What these options mean together."""
+        """Resolve the two options."""
         chosen = name or (DEFAULT if taxonomy is None else "taxonomy")
         if chosen not in NAMES:
             raise OptionError(
-                f"there is no association {chosen[:40]!r}", hint=f"one of: {', '.join(NAMES)}"
+                f"unknown --association {chosen[:40]!r}", hint=f"one of: {', '.join(NAMES)}"
             )
         if (chosen == "taxonomy") != (taxonomy is not None):
             raise OptionError(
-                "a taxonomy and its file go together",
-                hint="give --taxonomy FILE, and --association taxonomy or none",
+                "--association taxonomy needs --taxonomy FILE, and the reverse",
+                hint="give --taxonomy FILE, and --association taxonomy or no --association",
             )
         hosts, checksum = ({}, None) if taxonomy is None else read_taxonomy(Path(taxonomy))
         return cls(name=chosen, taxonomy=hosts, checksum=checksum)
 
     @property
     def looks(self) -> bool:
-        """Whether the association of the log is looked at."""
+        """Whether the association of the log is measured."""
         return self.name != INDEPENDENT
 
     def grouping(self, urls: Urls) -> Callable[[Ints, Floats], Grouping] | None:
@@ -184,5 +184,5 @@ class Kinds:
 
     def parameters(self) -> dict[str, str | int | float | None]:
         """For the manifest."""
-        told: dict[str, str | int | float | None] = {"association": self.name}
-        return told if self.checksum is None else {**told, "taxonomy_sha256": self.checksum}
+        named: dict[str, str | int | float | None] = {"association": self.name}
+        return named if self.checksum is None else {**named, "taxonomy_sha256": self.checksum}

@@ -112,7 +112,7 @@ def mills(point: Decimal) -> Enclosure:
 
 def _series(point: Decimal) -> Enclosure:
     # (Φ(x) − ½)/φ(x) = x + x³/3 + x⁵/(3·5) + …; for x ≤ 4 and from the 16th term on, each term is
-    # less than half of the one before, so what is left out is less than the last term.
+    # less than half of the one before, so the omitted terms sum to less than the last one.
     term = total = Enclosure(point, point)
     square = multiply(term, term)
     for n in range(1, _SERIES_TERMS):
@@ -144,9 +144,9 @@ _GUARD = 32
 def exp_enclosure(power: Fraction, bits: int) -> tuple[int, int]:
     """Integers low ≤ 2^bits · e^−power ≤ high for power ≥ 0, equal if power is 0.
 
-    The series of e^y has positive terms only, so terms rounded down stay below it, and what they
-    miss is counted. y = power / 2^h is below 1/2; the inverse is squared h times, each time
-    rounded outwards. Proof: docs/proofs/noise.md.
+    The series of e^y has positive terms only, so terms rounded down stay below it; the rounding
+    error is added for the upper bound. y = power / 2^h is below 1/2; the inverse is squared h
+    times, each time rounded outwards. Proof: docs/proofs/noise.md.
     """
     if power == 0:
         return 1 << bits, 1 << bits

@@ -25,17 +25,17 @@ Rational = int | Fraction
 _LARGEST_SCALE = 2**48
 _LARGEST_RATE = 10**8
 
-# A point starts with 63 digits: what a word has beside one bit, which is left for a sign.
+# A point starts with 63 digits: the bits of a word but one, which is the sign.
 _FIRST_DIGITS = 63
 _GUARD = 64
 _LEFT_OUT = 48
 
-# What `fall` is made for: steeper shapes and farther strips would not fit in 64 bits.
+# The limits of `fall`: steeper shapes and farther strips would not fit in 64 bits.
 STEEPEST_LINEAR = Fraction(1, 2**7)
 STEEPEST_SQUARE = Fraction(1, 2**15)
 STRIPS = 2**12
 
-# By how much `fall` may be short, in its unit.
+# The error of `fall`, in its unit.
 FALL_ERROR = 4
 _DRAWS_AT_ONCE = 2**16
 _FARTHEST_STRIP = 2**20
@@ -96,8 +96,8 @@ def poisson_window(rate: Fraction, bits: int) -> Window:
     """The masses rate^k / k!, divided by the one of the mode ⌊rate⌋.
 
     The mass of k + 1 is that of k times rate/(k + 1), at most 1 above the mode, and the mass of
-    k − 1 is that of k times k/rate, at most 1 below it. Both ratios shrink on the way out, so what
-    lies past the window is at most a geometric series. No exponential is needed.
+    k − 1 is that of k times k/rate, at most 1 below it. Both ratios decrease outward, so the mass
+    outside the window is at most a geometric series. No exponential is needed.
     """
     mode = int(rate)
     peak = 1 << (bits + _GUARD)
@@ -135,7 +135,7 @@ def _log2(number: Fraction) -> int:
 
 
 def _positive(number: Rational, name: str) -> Fraction:
-    # a float would be another number than the one that was accounted for
+    # a float would differ from the accounted number
     if not isinstance(number, int | Fraction):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise NoiseError(
             f"the {name} of noise must be an int or a Fraction, got {type(number).__name__}",
@@ -144,7 +144,7 @@ def _positive(number: Rational, name: str) -> Fraction:
     if number <= 0:
         raise NoiseError(
             f"the {name} of noise must be positive, got {number}",
-            hint="without noise there is no privacy; an infinite budget is not one either",
+            hint="without noise there is no privacy",
         )
     return Fraction(number)
 
@@ -153,7 +153,7 @@ def _within_reach(number: Fraction, largest: int, name: str) -> None:
     if not Fraction(1, largest) <= number <= largest:
         raise NoiseError(
             f"{name} must lie between 1/{largest} and {largest}, got about {float(number):.4g}",
-            hint="choose another grid: noise must fit in 64 bits, and be more than none",
+            hint="choose another grid: noise must fit in 64 bits, and not vanish",
         )
 
 
@@ -185,7 +185,7 @@ class Inversion:
     def __init__(self, law: Law) -> None:
         self._law = law
         self._first, low, high = _edges(law, _FIRST_DIGITS)
-        # Beyond the last edge, 0 says that nothing is certain.
+        # Beyond the last edge, 0 makes every point doubtful.
         self._low = np.array([*low, 0], dtype=np.int64)
         self._high = np.array(high, dtype=np.int64)
 
@@ -292,10 +292,10 @@ class Strips:
             missing = np.arange(first, min(first + _DRAWS_AT_ONCE, n))
             while len(missing):
                 magnitude, negative, kept = self.trial(len(missing), rng)
-                if self.lattice:  # 0 has two signs and would be drawn twice as often: no −0
+                if self.lattice:  # 0 has two signs and would be drawn twice as often: refuse −0
                     below = -magnitude
                     kept &= ~negative | (magnitude > 0)
-                else:  # ⌊−a⌋ = −1 − ⌊a⌋ if a is no integer, which it is with probability 1
+                else:  # ⌊−a⌋ = −1 − ⌊a⌋ if a is not an integer, which has probability 1
                     below = -1 - magnitude
                 value = np.where(negative, below, magnitude)
                 drawn[missing[kept]] = value[kept]
@@ -340,9 +340,9 @@ class Strips:
         return kept
 
     def _settled(self, strip: int, fraction: int, chance: int, rng: Randomness) -> bool:
-        """The same decision with as many digits of U, and of x where it has more, as it takes."""
+        """The same decision with as many digits of U, and of x if it is real, as needed."""
         if strip >= _FARTHEST_STRIP:
-            raise OverflowError("noise of more than 4,000 scales, which no computer ever draws")
+            raise OverflowError("noise of more than 4,000 scales, which is never drawn in practice")
         digits = 64
         while True:
             nearest = Fraction(fraction, 1 << digits)

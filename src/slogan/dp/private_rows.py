@@ -1,7 +1,7 @@
 """Private releases of real rows, in two phases under one budget (Theorem R).
 
-Phase 1 selects pairs and counts clicks and users, with noise. Phase 2 draws rows of real users, so
-rarely that no user weighs more than a cap. It computes in integers: weights from private
+Phase 1 selects pairs and counts clicks and users, with noise. Phase 2 samples rows of real users,
+with at most `cap` expected draws per user. It computes in integers: weights from private
 statistics, everything after that from one user's own clicks. Proof: docs/proofs/capped_sampling.md.
 """
 
@@ -23,16 +23,16 @@ from slogan.histogram import Output, PairHistogram
 from slogan.randomness import Randomness, uniform_below
 
 SHARES = {"selection": Fraction("0.70"), "counts": Fraction("0.25"), "sizes": Fraction("0.05")}
-"""Which part of the μ² that sampling leaves each stage may spend: public constants."""
+"""Each stage's share of the μ² that sampling leaves: public constants."""
 
 FULL = 1 << 32
-"""The weight of a click that takes up its user's whole cap."""
+"""The weight of a click that uses its user's whole cap."""
 
 _LARGEST = 1 << 62
 
 
 def divide(budget: PrivacyBudget, sampling_share: Number) -> Spending:
-    """Sampling takes its share of ε and δ; what it leaves goes to phase 1."""
+    """Divide a budget: sampling gets its share of ε and δ, phase 1 the rest."""
     return spend(budget, SHARES, sampling_cap(budget, sampling_share))
 
 
@@ -45,12 +45,12 @@ def sampling_cap(budget: PrivacyBudget, share: Number) -> Fraction:
     if not 0 < part < 1:
         raise OptionError(
             f"the share of the budget for sampling must lie between 0 and 1, got {share}",
-            hint="1/2 leaves as much for choosing and counting the pairs",
+            hint="1/2 leaves as much for selecting and counting the pairs",
         )
     epsilon, delta = spendable(budget)
     logarithm = enclosures.log(enclose(1 - part * delta)).high
-    # A minus sign would round to the digits of the current context, to either side. Where sixty
-    # digits do not tell 1 − share·δ from 1, −log(1 − x) ≥ x does.
+    # A minus sign would round to the digits of the current context, to either side. Where
+    # 1 − share·δ rounds to 1 in sixty digits, use −log(1 − x) ≥ x.
     spent = max(enclose(part * delta).low, logarithm.copy_negate())
     return min(part * epsilon, shortened(spent, DOWN))
 
@@ -58,7 +58,7 @@ def sampling_cap(budget: PrivacyBudget, share: Number) -> Fraction:
 def private_histogram(
     hist: PairHistogram, selected: Selected, spending: Spending, rng: Randomness
 ) -> PrivateHistogram:
-    """h, all that phase 2 knows of other users: clicks on the selected pairs, and their holders."""
+    """h, all that phase 2 uses of other users: clicks on the selected pairs, and their holders."""
     pairs, parts = selected.pairs, spending.parts
     counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
@@ -78,13 +78,13 @@ def capped_sample(
     """Draw X_ijk ~ Poisson(l_ijk) for every user k and pair ij, independently, with Σ_ij l_ijk ≤ B.
 
     l_ijk = B · w_ij·c_ijk / max(FULL, Σ_ij w_ij·c_ijk). Each user of the log gets Poisson(B)
-    points, each thrown on a line of that length; it draws the click it meets, or nothing.
-    The pairs are sorted; they and their weights, at most FULL, come from private statistics.
+    uniform points on a line of that length; each point draws the click at its place, if any.
+    The pairs are sorted; they and their weights, at most FULL, are private statistics.
     """
     held = hist.only(pairs)
     part = weighted_clicks(held, weight)
     first = np.searchsorted(held.user, np.arange(held.users + 1))
-    # Sums over all users may wrap around; differences within a user, below 2^62, are right again.
+    # Sums over all users may overflow; differences within a user, below 2^62, are still correct.
     last = np.concatenate(([0], np.cumsum(part)))
     owner = np.repeat(np.arange(held.users), poisson(held.users, rng, rate=cap))
     total = last[first[owner + 1]] - last[first[owner]]
@@ -98,7 +98,7 @@ def capped_sample(
 def weighted_clicks(held: PairHistogram, weight: Ints) -> Ints:
     """w_ij·c_ijk for each row; where a user's sum could exceed 2^62, fewer clicks are counted.
 
-    How many depends on the number of released pairs alone, never on what other users clicked.
+    How many depends only on the number of released pairs, never on the clicks of other users.
     """
     most = _LARGEST // max(held.pairs, 1)
     w = weight[held.pair]
@@ -106,7 +106,7 @@ def weighted_clicks(held: PairHistogram, weight: Ints) -> Ints:
 
 
 def expected_exposed(hist: PairHistogram, pairs: Ints, weight: Ints, *, cap: Fraction) -> float:
-    """Expected number of users of whom a row is drawn: Σ_k 1 − e^−L_k. For the curator alone."""
+    """Expected number of users with a drawn row: Σ_k 1 − e^−L_k. For the curator only."""
     held = hist.only(pairs)
     total = np.zeros(held.users, dtype=np.int64)
     np.add.at(total, held.user, weighted_clicks(held, weight))
@@ -114,11 +114,11 @@ def expected_exposed(hist: PairHistogram, pairs: Ints, weight: Ints, *, cap: Fra
 
 
 def _row_at(point: Ints, last: Ints, begin: Ints, end: Ints) -> Ints:
-    """For each point the row, from `begin` to `end`, whose part of the line holds it."""
+    """For each point the row, from `begin` to `end`, whose part of the line contains it."""
     low, high = begin.copy(), end.copy()
     while (low < high).any():
         middle = (low + high) // 2
-        # What is found already has low = high, and is left alone.
+        # A row that is found has low = high, and stays.
         seeking = low < high
         beyond = last[np.minimum(middle + 1, end)] - last[begin] <= point
         low = np.where(seeking & beyond, middle + 1, low)

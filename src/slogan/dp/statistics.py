@@ -1,7 +1,7 @@
-"""What Theorem S measures about a log, under one budget: all that a synthetic log is made of.
+"""The private statistics of Theorem S, under one budget: the only input of a synthetic log.
 
-`weight_needed`, `heaviest` and `too_few` tell the curator how many users a release takes; what they
-say depends on the log and is not for release.
+`weight_needed`, `heaviest` and `too_few` show the curator how many users a release needs; their
+results depend on the log and must not be released.
 """
 
 import math
@@ -51,35 +51,35 @@ SHARES = {
     "sizes": Fraction("0.05"),
     "coverage": Fraction("0.02"),
 }
-"""Which part of μ² each stage may spend: public constants."""
+"""Each stage's share of μ²: public constants."""
 
 SELECTION_DELTA = Fraction(1, 2)
-"""Which part of the δ that sampling leaves is set aside for a pair that one user alone holds."""
+"""The share of δ, after sampling, set aside for releasing a pair that only one user holds."""
 
-SPOKEN_FOR = 100
-"""A user speaks for at most so many pairs."""
+MOST_CONTRIBUTED = 100
+"""The largest number of pairs that a user contributes to selection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """How a budget is spread over the stages before the log is looked at."""
+    """How a budget is divided among the stages, before the log is read."""
 
     shares: dict[str, Fraction]
     parts: dict[str, Fraction]
     """μ² of each stage."""
     selection: SelectionBudget
     sampling: CappedSampling
-    """How real rows are drawn; with a cap of 0, none are."""
+    """How real rows are sampled; with a cap of 0, none are."""
 
     @property
     def cost(self) -> Cost:
-        """What all stages may cost together."""
+        """The largest total cost of all stages."""
         sums = Cost(mu_squared=sum(self.parts.values(), Fraction(0)), delta=self.selection.delta)
         return sums + self.sampling.cost
 
 
 def spread(budget: PrivacyBudget, *, association: bool) -> Spending:
-    """Spread a budget over the stages; without association, its part goes to the others."""
+    """Divide a budget among the stages; without association, its share goes to the others."""
     some = {name: part for name, part in SHARES.items() if association or name != "association"}
     return spend(budget, {name: part / sum(some.values()) for name, part in some.items()})
 
@@ -87,7 +87,7 @@ def spread(budget: PrivacyBudget, *, association: bool) -> Spending:
 def spend(
     budget: PrivacyBudget, shares: dict[str, Fraction], cap: Fraction = Fraction(0)
 ) -> Spending:
-    """Spread what the sampling of real rows under this cap leaves of a budget."""
+    """Divide what sampling real rows under this cap leaves of a budget."""
     sampling = CappedSampling(name="sampling", cap=cap)
     aside = (spendable(budget)[1] - sampling.cost.delta) * SELECTION_DELTA
     parts = split(gaussian_room(budget, sampling.cost + Cost(delta=aside)), shares)
@@ -96,7 +96,7 @@ def spend(
 
 
 def constants(spending: Spending) -> dict[str, str | int | float | None]:
-    """What the stages were told, for the manifest: none of it is chosen by a log."""
+    """The parameters of the stages, for the manifest; none of them depends on the log."""
     return {
         **{f"share_{name}": str(part) for name, part in spending.shares.items()},
         "selection_delta": str(spending.selection.delta),
@@ -113,7 +113,7 @@ def constants(spending: Spending) -> dict[str, str | int | float | None]:
 class PrivateHistogram:
     """The released pairs, as numbers of the histogram, their clicks, and how many users hold them.
 
-    All of it is private. The account says what it cost, with all else that was done to the log.
+    All of it is private. The account has the cost of every stage of the release.
     """
 
     pairs: Ints
@@ -124,12 +124,12 @@ class PrivateHistogram:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Statistics(PrivateHistogram):
-    """Everything measured about a log: all that follows is computed from it."""
+    """Everything measured about a log: the synthetic log is computed from it."""
 
     coverage: Coverage
-    """Which share of all clicks is on the released pairs."""
+    """The share of all clicks on the released pairs."""
     association: Association | None
-    """Which kinds of them the same users hold, if that was looked at."""
+    """Which categories the same users hold, if that was measured."""
 
     @property
     def kind(self) -> str:
@@ -146,9 +146,9 @@ def measure(
     rng: Randomness,
     steps: Steps,
 ) -> Statistics:
-    """Look at the log once for each stage, on the released pairs.
+    """Measure the released pairs, one stage after the other.
 
-    `group` says which of them are of one kind, by the pairs and their private counts.
+    `group` gives their categories, from the pairs and their private counts.
     """
     pairs, parts = selected.pairs, spending.parts
     with steps.step("counts"):
@@ -176,15 +176,15 @@ def measure(
 
 
 def weight_needed(budget: SelectionBudget) -> float:
-    """About the weight that releases a pair, 1 + z/μ; a user of n pairs adds 1/√n to each."""
+    """The approximate weight that selects a pair, 1 + z/μ; a user of n pairs adds 1/√n to each."""
     return 1 + float(normal_quantile(budget.delta)) / math.sqrt(budget.mu_squared)
 
 
 def heaviest(hist: AnyHistogram) -> float:
-    """The largest weight of a pair of the log. Not private: to be told to the curator alone."""
+    """The largest weight of a pair of the log. Not private: for the curator only."""
     if not isinstance(hist, PairHistogram):
-        return hist.heaviest(SPOKEN_FOR)
-    held = np.minimum(np.bincount(hist.user, minlength=hist.users), SPOKEN_FOR)
+        return hist.heaviest(MOST_CONTRIBUTED)
+    held = np.minimum(np.bincount(hist.user, minlength=hist.users), MOST_CONTRIBUTED)
     each = 1 / np.sqrt(np.maximum(held, 1))
     return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))
 
@@ -192,6 +192,6 @@ def heaviest(hist: AnyHistogram) -> float:
 def too_few(
     hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
 ) -> TooFewUsersError:
-    """Why nothing came through, and what it cost to find out."""
+    """The error for a run that selected no pair, with what the run cost."""
     needed, heavy = weight_needed(budget), heaviest(hist)
     return TooFewUsersError(users=users, share=heavy / needed, needed=needed, cost=spent.cost)

@@ -4,9 +4,9 @@ Sums are integers on a grid. A user's part is rounded toward zero, so a norm tha
 numbers holds here. `noisy_sums` is the one place where noise is added.
 Proofs: docs/proofs/counts.md, coverage.md, sizes.md, association.md.
 
-A histogram may stand elsewhere, such as in Spark (`RemoteHistogram`). What comes from there are
-sums over users, each the one that the function of the same name computes here, number for number,
-so noise, order of stages and proofs are the same wherever the rows of a log stand.
+A histogram may be elsewhere, such as in Spark (`RemoteHistogram`). It returns sums over users that
+equal, number for number, those of the function of the same name here, so noise, order of stages
+and proofs do not depend on where the rows of a log are.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness
 
 BITS = GRID.denominator.bit_length() - 1
-_STEP = 9  # a remainder below 2^53, shifted by so many bits, still fits
+_STEP = 9  # a remainder below 2^53, shifted by this many bits, still fits
 
 
 class RemoteContributions(Protocol):
@@ -42,9 +42,9 @@ class RemoteContributions(Protocol):
 
 
 class RemoteHistogram(Protocol):
-    """The clicks of a log, elsewhere: members of `PairHistogram`, and what functions here compute.
+    """The clicks of a log, elsewhere: members of `PairHistogram`, and the sums of this module.
 
-    `brought` are all rows, in this process; refused if they do not fit.
+    `brought` loads all rows into this process, and raises an error if they do not fit.
     """
 
     @property
@@ -80,7 +80,7 @@ class NoisySums:
 
     @property
     def values(self) -> Floats:
-        """The sums in their own unit. They are private already: floating point does no harm."""
+        """The sums in their own unit. They are private already, so floating point is safe."""
         return self.steps.astype(np.float64) * float(GRID)
 
 
@@ -89,8 +89,8 @@ def noisy_sums(
 ) -> NoisySums:
     """Add independent Gaussian noise, rounded down to the grid, to every sum.
 
-    Sums are in steps of the grid; how many there are must not depend on the log. The norm is the
-    largest L2 norm of what one user adds, in units, not steps.
+    Sums are in steps of the grid; their number must not depend on the log. The norm is the
+    largest L2 norm of one user's contribution, in units, not steps.
     """
     square = variance(mu_squared, norm_squared=norm_squared)
     noise = floored_gaussian(len(sums), rng, variance=square, grid=GRID)
@@ -103,13 +103,13 @@ def quotients(above: Ints, below: Ints, *, bits: int) -> Ints:
 
     Needs 0 ≤ above < 2^62 and 0 < below ≤ 2^53, and a result below 2^62.
     """
-    found, rest = np.divmod(above, below)
+    quotient, rest = np.divmod(above, below)
     while bits:
         step = min(bits, _STEP)
         digit, rest = np.divmod(rest << step, below)
-        found = (found << step) + digit
+        quotient = (quotient << step) + digit
         bits -= step
-    return found
+    return quotient
 
 
 def roots(square: Ints) -> Ints:
@@ -122,7 +122,7 @@ def roots(square: Ints) -> Ints:
 NORM = 6
 """C: each user's clicks on the released pairs are scaled to an L2 norm of at most this."""
 MOST_CLICKS = 2**15
-"""What a user clicks on one pair beyond this is not counted."""
+"""A user's clicks on one pair are counted up to this number."""
 _MOST_PAIRS = 2**22
 
 
@@ -131,7 +131,7 @@ def noisy_counts(
 ) -> NoisySums:
     """The clicks on each of these pairs, scaled user by user to L2 ≤ norm, plus noise.
 
-    The released pairs are sorted, and were chosen without another look at the log.
+    The released pairs are sorted, and were selected without further access to the log.
     """
     sums = clipped_counts(hist, pairs, norm=norm)
     return noisy_sums(sums, name="counts", norm_squared=norm**2, mu_squared=mu_squared, rng=rng)
@@ -178,7 +178,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Which part of all clicks is on the released pairs."""
+        """The share of all clicks on the released pairs."""
         inside, outside = max(self.inside, 0.0), max(self.outside, 0.0)
         return inside / (inside + outside) if inside + outside > 0 else 0.0
 
@@ -223,12 +223,12 @@ class Sizes:
 
     @property
     def users(self) -> int:
-        """How many users a synthetic log should have: those that hold a released pair."""
+        """The number of users of a synthetic log: those that hold a released pair."""
         return max(0, round(float(self.bins[1:].sum())))
 
     @property
     def shape(self) -> Floats:
-        """How sizes 1, …, 30 are distributed: no share is negative, and they sum to 1."""
+        """The distribution of sizes 1, …, 30: no share is negative, and they sum to 1."""
         positive = np.maximum(self.bins[1:], 0.0)
         total = float(positive.sum())
         return positive / total if total > 0 else np.eye(LARGEST)[0]
@@ -251,22 +251,22 @@ def size_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
 
 
 MOST_HELD = 255
-"""Of one category a user is taken to hold at most so many pairs."""
+"""A user's pairs of one category are counted up to this number."""
 CLEAR = 1.05
 """An eigenvalue counts as signal from this many times the largest one that noise alone has."""
 EDGE = 3.0
-"""And by so many standard deviations of the noise more, which small tables need."""
+"""This many standard deviations of the noise are added to that level, for small tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
-    """How often pairs of two categories are held together, as far as that is clear of the noise."""
+    """How often pairs of two categories are held together, as far as it exceeds the noise."""
 
     grouping: Grouping
     together: Floats
     """A symmetric table over the categories, nowhere negative, of two pairs in either order."""
     rank: int
-    """How many eigenvalues are clear of the noise."""
+    """The number of eigenvalues above the noise."""
     stage: Gaussian
 
     @property
@@ -286,7 +286,7 @@ def noisy_association(
 
 
 def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
-    """The upper triangle, row by row, of how many two different pairs each user holds together.
+    """How often two different pairs are held together, by category: the upper triangle, by row.
 
     A user that holds v_g pairs of category g adds v_g·v_h for g < h and v_g(v_g − 1)/2 for g = h,
     all multiplied by ⌊2^20/√N⌋ steps, N being the sum of their squares. Not private yet.
@@ -298,7 +298,7 @@ def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
         return hist.together_sums(pairs, grouping)
     held = hist.only(pairs[grouping.category >= 0])
     category = grouping.category[grouping.category >= 0][held.pair]
-    # v: one row for each user, one column for each category; what is there twice is added up
+    # v: one row for each user, one column for each category; duplicates are summed
     v = sp.csr_array((np.ones_like(category), (held.user, category)), shape=(hist.users, size))
     v.data = np.minimum(v.data, MOST_HELD)
     same = v.copy()
@@ -319,14 +319,14 @@ def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
 
 
 def denoised(triangle: Floats, size: int, deviation: float) -> tuple[Floats, int]:
-    """The table that the eigenvalues clear of the noise make up, and how many there are.
+    """The table rebuilt from the eigenvalues above the noise, and their number.
 
     The largest one of a symmetric table of noise alone is about 2·deviation·√size; that of a small
     table varies by a few deviations.
     """
     table = np.zeros((size, size))
     table[np.triu_indices(size)] = triangle
-    # two pairs in either order: those of one category are counted once so far
+    # count two pairs in either order; within a category they were counted once
     table = table + table.T
     value, vector = np.linalg.eigh(table)
     clear = value > deviation * (CLEAR * 2 * size**0.5 + EDGE)

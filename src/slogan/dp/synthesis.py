@@ -1,6 +1,6 @@
-"""Synthetic users: a mixture of classes of users, and the released clicks dealt to them.
+"""Synthetic users: a mixture of classes of users, and the assignment of released clicks to them.
 
-Everything here is computed from private statistics, so floating point does no harm.
+Everything here is computed from private statistics, so floating point is safe.
 Proof: docs/proofs/synthesis.md.
 """
 
@@ -20,17 +20,19 @@ _SWAPS = 5
 _PARTNERS = 3
 
 
-def fit_mixture(found: Association | None, counts: Ints, generator: np.random.Generator) -> Floats:
-    """The most likely classes of users: row i is how likely a click on pair i is one of each.
+def fit_mixture(
+    association: Association | None, counts: Ints, generator: np.random.Generator
+) -> Floats:
+    """The most likely classes of users: row i has the chance of each class for a click on pair i.
 
-    There is a single class if the association is unknown or lost in noise.
+    There is a single class if the association is unknown or not distinguishable from noise.
     """
-    if found is None or found.kind == INDEPENDENT:
+    if association is None or association.kind == INDEPENDENT:
         return np.ones((len(counts), 1))
-    grouping = found.grouping
+    grouping = association.grouping
     seen = _seen(grouping.category, grouping.categories, counts)
     share, profile = _expectation_maximisation(
-        found.together, seen, min(MOST_CLASSES, 2 * found.rank), generator
+        association.together, seen, min(MOST_CLASSES, 2 * association.rank), generator
     )
     joint = share * profile.T + _TINY
     of_category = joint / joint.sum(axis=1, keepdims=True)
@@ -41,9 +43,9 @@ def fit_mixture(found: Association | None, counts: Ints, generator: np.random.Ge
 
 
 def _seen(category: Ints, categories: int, counts: Ints) -> Floats:
-    """Which part of what is held together shows up: a pair is never held together with itself.
+    """The visible share of co-holdings: a pair is never held together with itself.
 
-    Within a category that part is 1 − Σp², p being the shares of its pairs.
+    Within a category that share is 1 − Σp², p being the shares of its pairs.
     """
     known = category >= 0
     weight = counts[known] + 1.0
@@ -57,7 +59,7 @@ def _seen(category: Ints, categories: int, counts: Ints) -> Floats:
 def _expectation_maximisation(
     together: Floats, seen: Floats, classes: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Shares s_z and profiles θ_z with together ≈ Σ_z s_z θ_z θ_zᵀ, where it can be seen."""
+    """Shares s_z and profiles θ_z with together ≈ Σ_z s_z θ_z θ_zᵀ, where it is visible."""
     visible = seen > _VISIBLE
     whole = np.where(visible, together / np.maximum(seen, _VISIBLE), 0.0)
     start = whole.sum(axis=1) + _TINY
@@ -75,7 +77,7 @@ def _expectation_maximisation(
 
 
 def generator_of(rng: Randomness) -> np.random.Generator:
-    """Draws for what is private already, started from the run's own source."""
+    """A generator for computations on private statistics, seeded from the run's own source."""
     return np.random.Generator(np.random.PCG64DXSM(rng.words(4).tolist()))
 
 
@@ -83,8 +85,8 @@ def deal(counts: Ints, mixture: Floats, sizes: Sizes, generator: np.random.Gener
     """Draw the users of each pair from q(user | pair), and divide its clicks among them.
 
     This is the multinomial step of [Hong12, Algorithm 1] with a private table q: a user has a class
-    and a size, is drawn for a pair by how likely the class holds it, and for as many pairs as the
-    size says. The clicks of each pair sum exactly to its count.
+    and a size, is drawn for a pair with the probability of its class, and for as many pairs as its
+    size. The clicks of each pair sum exactly to its count.
     """
     if not sizes.users:
         return _merged(*np.zeros((3, 0), dtype=np.int64))
@@ -107,13 +109,13 @@ def deal(counts: Ints, mixture: Floats, sizes: Sizes, generator: np.random.Gener
 
 
 def _visits(counts: Ints, held: int) -> Ints:
-    """How many users each pair is dealt to: all together about as many as there are holdings."""
+    """The number of users of each pair; their sum is about the number of holdings."""
     each = max(1.0, float(counts.sum()) / max(1, held))
     return np.clip(np.rint(counts / each).astype(np.int64), np.minimum(counts, 1), counts)
 
 
 def _divided(counts: Ints, visits: Ints, generator: np.random.Generator) -> Ints:
-    """One click for each visit, and the others at random among the visits of their pair."""
+    """One click for each visit; the others are assigned to visits of their pair at random."""
     more = counts - visits
     first = np.cumsum(visits) - visits
     chance = generator.random(int(more.sum()))
@@ -122,7 +124,7 @@ def _divided(counts: Ints, visits: Ints, generator: np.random.Generator) -> Ints
 
 
 def _moved(user: Ints, visit: Ints, kind: Ints, generator: np.random.Generator) -> Ints:
-    """An order in which fewer users get a pair twice: these swap with others of their class."""
+    """A reordering with fewer repeated pairs: visits of a repeated pair swap within their class."""
     order = np.lexsort((visit, user))
     again = (np.diff(user[order]) == 0) & (np.diff(visit[order]) == 0)
     twice = order[1:][again]

@@ -11,12 +11,12 @@ from slogan.arrays import Flags, Floats, Ints
 from slogan.budget import PrivacyBudget
 from slogan.histogram import PairHistogram
 
-# Floating point decides only what is clear by a relative 1e-9, and by two roundings more for each
-# pair of a user, twice the largest error of their sum; what is closer is decided in integers.
+# Floating point decides only cases that are clear by a relative 1e-9, plus two roundings for each
+# pair of a user, twice the largest error of their sum; closer cases are decided in integers.
 _CLEAR = 1e-9
 _CLEAR_FOR_EACH_PAIR = 2.0**-52
-# Products of more bits than this are not formed: what they would decide counts as a violation,
-# which costs some pair a billionth of its clicks and nothing else.
+# Larger products are not formed: the case counts as a violation. At worst a pair loses a billionth
+# of its clicks.
 _MOST_BITS = 5_000_000
 
 
@@ -40,7 +40,7 @@ class PrivacyConstraints:
 
     @cached_property
     def cost(self) -> sp.csr_array:
-        """M: what one released click of a pair (column) charges a user (row), log t_ijk."""
+        """M: the charge of one released click of a pair (column) to a user (row), log t_ijk."""
         # The histogram's rows are in the matrix's own order: user by user, pairs ascending.
         return sp.csr_array(
             (self.cost_of_rows(slice(None)), self.hist.pair, self.first_row),
@@ -48,19 +48,19 @@ class PrivacyConstraints:
         )
 
     @cached_property
-    def dearest(self) -> Ints:
-        """For each pair, the row of the histogram whose user one click of it charges most."""
-        most, dearest = np.zeros((2, self.hist.pairs), dtype=np.int64)
+    def costliest(self) -> Ints:
+        """For each pair, the row of the histogram whose user is charged most by one click."""
+        most, costliest = np.zeros((2, self.hist.pairs), dtype=np.int64)
         np.maximum.at(most, self.hist.pair, self.hist.count)
-        # Of several dearest rows the last one is kept.
+        # Of several such rows the last one is kept.
         rows = np.flatnonzero(self.hist.count == most[self.hist.pair])
-        np.maximum.at(dearest, self.hist.pair[rows], rows)
-        return dearest
+        np.maximum.at(costliest, self.hist.pair[rows], rows)
+        return costliest
 
     @cached_property
     def upper(self) -> Ints:
-        """u_ij: the most clicks of a pair that any solution can release, were it alone."""
-        row = self.dearest
+        """u_ij: the most clicks of a pair that any solution can release, without other pairs."""
+        row = self.costliest
         ratio = self.limit / self.cost_of_rows(row)
         upper = np.floor(ratio * (1 - _CLEAR)).astype(np.int64)
         # Where the ratio is next to an integer, that integer is tried exactly.
@@ -84,7 +84,7 @@ class PrivacyConstraints:
         return cost
 
     def charge(self, counts: Ints) -> Floats:
-        """What releasing these counts charges each user, in floating point."""
+        """The charge of these counts to each user, in floating point."""
         return self.cost @ counts.astype(np.float64)
 
     def violated(self, counts: Ints) -> Ints:
@@ -106,7 +106,7 @@ class PrivacyConstraints:
         return within and len(self.violated(counts)) == 0
 
     def allows_user(self, user: int, counts: Ints) -> bool:
-        """Whether one user's constraint holds; in integers wherever floating point is in doubt."""
+        """Whether one user's constraint holds; in integers where floating point cannot decide."""
         rows = np.arange(int(self.first_row[user]), int(self.first_row[user + 1]))
         clicks = counts[self.hist.pair[rows]]
         charge = float(self.cost_of_rows(rows) @ clicks)
@@ -121,7 +121,7 @@ class PrivacyConstraints:
 
     @cached_property
     def doubt(self) -> Floats:
-        """For each user, how close to its limit a charge must be for integers to decide."""
+        """For each user, the distance to its limit below which integers decide."""
         return self.limit * (_CLEAR + _CLEAR_FOR_EACH_PAIR * np.diff(self.first_row))
 
     def _fits(self, clicks_of_row: dict[int, int]) -> bool:
@@ -156,14 +156,14 @@ class PrivacyConstraints:
         small = np.add.reduceat(bits, begin) + widest <= 63 if len(row) else np.zeros(0, np.bool_)
         if not small.any():
             return small, small.copy()
-        # Rows of the other groups become 1: their products are not looked at.
+        # Rows of the other groups become 1: their products are not used.
         power = np.where(np.repeat(small, np.diff(begin, append=len(row))), clicks, 0)
         with_user = np.multiply.reduceat(total**power, begin)
         without_user = np.multiply.reduceat((total - self.hist.count[row]) ** power, begin)
         return small, small & (with_user * q <= without_user * p)
 
     def expected_exposed(self, counts: Ints) -> float:
-        """Expected number of users of whom some row is shown: Σ_k 1 − Π (1 − c_ijk/c_ij)^x_ij."""
+        """Expected number of users with a released row: Σ_k 1 − Π (1 − c_ijk/c_ij)^x_ij."""
         return float(-np.expm1(-self.charge(counts)).sum())
 
     @property

@@ -1,6 +1,6 @@
-"""The paper's noisy counts: users who sway the counts leave, the others' get Laplace noise.
+"""The paper's noisy counts: influential users are removed, then counts get Laplace noise.
 
-A heuristic [Hong12, 4.2]. docs/proofs/laplace.md says what is proven of it, which is not privacy.
+A heuristic [Hong12, 4.2]. docs/proofs/laplace.md states what is proven about it; not privacy.
 """
 
 import os
@@ -31,8 +31,8 @@ GRID = Fraction(1, 1 << _BITS)
 class Optimum:
     """An optimal vertex x* of the linear relaxation, which the paper calls the optimal counts.
 
-    Optimal counts are seldom unique. Those of a neighbouring log are what the simplex method finds
-    from the basis of x*, so that they differ from x* no more than they have to, as far as it sees.
+    Optimal counts are rarely unique. Those of a neighbouring log are found by the simplex method
+    from the basis of x*, so that they differ from x* little more than necessary.
     """
 
     def __init__(self, program: Program, effort: Effort) -> None:
@@ -40,7 +40,7 @@ class Optimum:
         if best is None:
             raise NothingLeftError(
                 "there are no counts of that output size, even if fractions are allowed",
-                hint="ask for a smaller --output-size, or raise --laplace-bound",
+                hint="use a smaller --output-size, or raise --laplace-bound",
             )
         self._program, self._effort, self._vertex = program, effort, best
         self.x: Floats = best.z[: program.pairs]
@@ -48,17 +48,17 @@ class Optimum:
 
     @property
     def solution(self) -> Solution:
-        """x*, and the bound it proves: no counts are better, integers least of all."""
+        """x*, and the bound it proves: no fractional or integer counts are better."""
         bound = outward(self._vertex.value, self._program)
         return Solution(x=self.x, bound=bound, status=Status.FEASIBLE, solver="relaxed")
 
     @cached_property
     def unmoved(self) -> Flags:
-        """Users without whom x* is optimal still: their rows have no price, their pairs no click.
+        """Users without whom x* is still optimal: their rows have no price, their pairs no click.
 
-        Without such a user x* is feasible as before, because the charges that change are those of
-        its pairs. They only grow, so the prices of the other rows still prove that x* is optimal.
-        This is not so where the log's size is part of the question.
+        Without such a user x* stays feasible, because the charges that change are those of its
+        pairs. They only grow, so the prices of the other rows still prove that x* is optimal.
+        This does not hold where the program depends on the log's size.
         """
         hist = self._program.constraints.hist
         if self._program.targets is not None:
@@ -79,7 +79,7 @@ class Optimum:
         return x
 
     def _basis(self, program: Program, left: Remainder) -> Basis:
-        """The basis of x*, row by row and column by column of what is left."""
+        """The basis of x*, for the remaining rows and columns."""
         hist, (columns, rows) = self._program.constraints.hist, self._vertex.basis
         column, row = _names(self._program, np.arange(hist.users), np.arange(hist.pairs), hist)
         wanted_column, wanted_row = _names(program, left.users, left.pairs, hist)
@@ -90,10 +90,10 @@ class Optimum:
 
 
 def _names(program: Program, user: Ints, pair: Ints, whole: PairHistogram) -> tuple[Ints, Ints]:
-    """Numbers for the columns and rows of a program's model, the same whoever is taken away.
+    """Numbers for the columns and rows of a program's model, the same for any removed users.
 
-    Columns are pairs, then distances of frequent pairs. Rows are users, then labels of which more
-    than one pair is left, then the output size and two sides of each distance.
+    Columns are pairs, then distances of frequent pairs. Rows are users, then labels with more than
+    one remaining pair, then the output size and two sides of each distance.
     """
     columns, rows, users, pairs = [pair], [user], whole.users, whole.pairs
     if program.at_most_one is not None:
@@ -113,33 +113,33 @@ def _looked_up(wanted: Ints, names: Ints, statuses: Statuses, missing: object) -
     return table[wanted]
 
 
-def swaying_users(
+def influential_users(
     program: Program, mode: LaplaceCounts, effort: Effort, report: Callable[[int, int], None]
 ) -> Ints:
     """The users without whom some optimal count differs by more than d.
 
-    Every user is compared with the whole log, not with what others' removal left of it, so the
-    order of users does not matter. `report` is told how many users are done, and of how many.
+    Every user is compared with the whole log, before any removal, so the order of users does not
+    matter. `report` receives the number of users done, and of all.
     """
     best = Optimum(program, effort)
     users = program.constraints.hist.users
     known, most = _on_grid(best.x), exact(mode.bound) / GRID
-    asked = np.flatnonzero(~best.unmoved)
+    candidates = np.flatnonzero(~best.unmoved)
 
-    def sways(user: int) -> bool:
+    def is_influential(user: int) -> bool:
         x = best.without_users(np.array([user]))
         return x is None or int(np.abs(_on_grid(x) - known).max(initial=0)) > most
 
-    far = np.zeros(len(asked), dtype=np.bool_)
+    far = np.zeros(len(candidates), dtype=np.bool_)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for n, sway in enumerate(pool.map(sways, asked.tolist())):
-            far[n] = sway
-            report(users - len(asked) + n + 1, users)
-    return asked[far]
+        for n, influential in enumerate(pool.map(is_influential, candidates.tolist())):
+            far[n] = influential
+            report(users - len(candidates) + n + 1, users)
+    return candidates[far]
 
 
 def with_noise(x: Floats, mode: LaplaceCounts, rng: Randomness) -> Ints:
-    """x* + Lap(d/ε') for every pair, rounded down to whole clicks; they may be negative.
+    """x* + Lap(d/ε') for every pair, rounded down to whole clicks; it may be negative.
 
     The noise is discrete on the grid, with the scale d/ε' exactly.
     """

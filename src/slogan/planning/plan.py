@@ -29,7 +29,7 @@ class Plan:
 def plan(proposal: NDArray[np.number], constraints: PrivacyConstraints) -> Plan:
     """Make any proposal safe: integers, within every user's constraint, never above the proposal.
 
-    Whatever a solver returns (wrong, infinite, not a number), the result obeys
+    For any input (wrong, infinite, not a number), the result obeys
     [Hong12, Thm 1, conditions 2 and 3] exactly. Repairs only lower counts, and lowering a count
     lowers every user's charge, so a repaired user stays repaired. Proof: docs/proofs/plan.md.
     """
@@ -41,7 +41,7 @@ def plan(proposal: NDArray[np.number], constraints: PrivacyConstraints) -> Plan:
     for user in constraints.violated(counts):
         _repair(int(user), counts, constraints)
     if not constraints.allows(counts):
-        raise AssertionError("the gate let a violation through; please report this as a bug")
+        raise AssertionError("a repaired plan violates a constraint; please report this as a bug")
     counts.setflags(write=False)
     return Plan(counts)
 
@@ -52,7 +52,7 @@ def _repair(user: int, counts: Ints, constraints: PrivacyConstraints) -> None:
     pairs = constraints.hist.pair[rows]
     cost = constraints.cost_of_rows(np.arange(rows.start, rows.stop))
     while not constraints.allows_user(user, counts):
-        dearest = int(np.argmax(np.where(counts[pairs] > 0, cost, -1.0)))
+        costliest = int(np.argmax(np.where(counts[pairs] > 0, cost, -1.0)))
         excess = float(cost @ counts[pairs]) - constraints.limit
-        clicks = max(1, int(excess / cost[dearest]))
-        counts[pairs[dearest]] -= min(clicks, int(counts[pairs[dearest]]))
+        clicks = max(1, int(excess / cost[costliest]))
+        counts[pairs[costliest]] -= min(clicks, int(counts[pairs[costliest]]))

@@ -13,7 +13,7 @@ from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
-from slogan.planning.laplace import Optimum, swaying_users, with_noise
+from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.objectives import Objective, program_of
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
@@ -26,7 +26,7 @@ from slogan.randomness import Randomness
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Solved:
-    """The answer to a question, and what of the log it was about."""
+    """A program with its solution, and the part of the log it is about."""
 
     left: Remainder
     removed: Ints
@@ -37,7 +37,7 @@ class Solved:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Planned(Solved):
-    """And counts that passed the gate."""
+    """A solved program with counts that passed the gate."""
 
     plan: Plan
 
@@ -58,7 +58,7 @@ class Planner:
 
     @property
     def effort(self) -> Effort:
-        """When the solver may stop, and how it shows how far it is."""
+        """When the solver may stop, and how it reports progress."""
         return replace(self.solver.effort, report=self._report)
 
     def _report(self, value: float, bound: float) -> None:
@@ -91,28 +91,28 @@ class Planner:
         )
 
     def laplace(self, hist: PairHistogram, mode: LaplaceCounts, rng: Randomness) -> Planned:
-        """Noisy counts for the log without the users who sway them: [Hong12, 4.2], a heuristic."""
-        solved = self.without_swaying(hist, mode)
+        """Noisy counts for the log without influential users: [Hong12, 4.2], a heuristic."""
+        solved = self.without_influential(hist, mode)
         with self.steps.step("gate"):
             planned = plan(with_noise(solved.solution.x, mode, rng), solved.constraints)
         if planned.size == 0:
             raise NothingLeftError(
                 "no count is above 0 after the noise",
-                hint="lower d/ε', or raise the budget; drawing until it pleases is not covered",
+                hint="lower d/ε', or raise the budget; repeating the draw is not covered by it",
             )
         return Planned(**vars(solved), plan=planned)
 
-    def without_swaying(self, hist: PairHistogram, mode: LaplaceCounts) -> Solved:
-        """The optimum of the relaxation, for the log without the users who sway it."""
+    def without_influential(self, hist: PairHistogram, mode: LaplaceCounts) -> Solved:
+        """The optimum of the relaxation, for the log without influential users."""
         whole = self.constrained(hist)
         with self.steps.step("solve"):
             question = self._program(whole)
         with self.steps.step("leave-one-out"):
-            removed = swaying_users(question, mode, self.effort, self._count_users)
+            removed = influential_users(question, mode, self.effort, self._count_users)
         left = hist.without_users(removed)
         if left.hist.pairs == 0:
             raise NothingLeftError(
-                f"of {hist.users} users {len(removed)} move some count by more than "
+                f"{len(removed)} of {hist.users} users change some count by more than "
                 f"{mode.bound} and are removed; the others share no pair",
                 hint="raise --laplace-bound, or pool a longer period of logs",
             )
@@ -156,12 +156,12 @@ class SweepPoint:
 
     @property
     def gap(self) -> float:
-        """How far from the best it may be."""
+        """The largest relative distance from the optimum."""
         return gap(value=self.value, bound=self.bound)
 
 
 Sweep = dict[Fraction, SweepPoint]
-"""By what each user may be charged, as the allowance of a budget."""
+"""By the allowance of each budget."""
 
 
 def climb(
@@ -174,20 +174,20 @@ def climb(
     largest: Mapping[Fraction, SweepPoint] | None = None,
     done: Callable[[int, int], None] = quiet,
 ) -> Sweep:
-    """The best plans for ever larger budgets, none worse than that of a smaller one.
+    """The best plans for increasing budgets, none worse than that of a smaller one.
 
-    A plan that a smaller budget allows is allowed by a larger one, so it is kept until something
-    better is found; a bound for a larger budget holds for a smaller one. Where F-UMP's output size
-    is out of reach there is no step.
+    A plan that a smaller budget allows is allowed by a larger one, so it is kept until a better
+    one is found; a bound for a larger budget holds for a smaller one. Budgets that cannot reach
+    F-UMP's output size have no entry.
 
     Args:
         hist: Shared pairs only.
-        budgets: In any order; those that charge alike are solved once.
-        objective: The same output size must be asked for at every budget, or values do not compare.
+        budgets: In any order; those with equal allowance are solved once.
+        objective: Its output size must be the same for every budget, or values do not compare.
         solver: A file of `solvers/`, or "auto".
         effort: For each problem.
-        largest: Plans of O-UMP, where they are known already.
-        done: Told how many are done, and of how many.
+        largest: Plans of O-UMP that are already known.
+        done: Receives the number of budgets done, and of all.
     """
     rising = sorted({budget.allowance: budget for budget in budgets}.items())
     climber = _Climber(objective, solver, effort, dict(largest or {}))
@@ -199,7 +199,7 @@ def climb(
         if step is not None:
             steps[allowance] = step
         done(n, len(rising))
-    # Whatever a larger budget cannot do, a smaller one cannot do either.
+    # A bound for a larger budget also bounds every smaller one.
     worst, bound = (min, np.inf) if objective.is_packing else (max, -np.inf)
     for allowance, step in reversed([*steps.items()]):
         bound = worst(bound, step.bound)
@@ -221,13 +221,13 @@ class _Climber:
         except (OutputSizeError, EmptyPlanError):
             return None
         if program.targets is not None and before is not None:
-            # F-UMP's solvers begin with given counts: the better of those there are.
+            # F-UMP's solvers start from given counts: the better of the two.
             start = min(program.targets.start, before.plan.counts, key=program.value)
             program = replace(program, targets=replace(program.targets, start=start))
         return self._solved(program, before)
 
     def _largest(self, constraints: PrivacyConstraints) -> tuple[Plan, float]:
-        """λ and its bound; as budgets come in rising order the last known plan is a start."""
+        """λ and its bound; budgets increase, so the last known plan is a start."""
         known = self.largest.get(constraints.allowance)
         if known is None:
             smaller = [a for a in self.largest if a < constraints.allowance]

@@ -1,4 +1,4 @@
-"""Program: the utility-maximizing problem a solver is asked, and Solution: what it answers."""
+"""Program: the utility-maximizing problem for a solver, and Solution: its answer."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ _ROUNDED_OUTWARD = 1e-8
 
 
 class Status(StrEnum):
-    """How far a solver came."""
+    """Whether a solution is proven optimal."""
 
     OPTIMAL = "optimal"
     """Proven to be within the requested gap of the best."""
     FEASIBLE = "feasible"
-    """Stopped early; the bound says how far from the best it can be at most."""
+    """Stopped early; the bound limits the distance from the optimum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -35,10 +35,10 @@ class SupportTargets:
     output_size: int
     """|O|: the counts must sum to it."""
     start: Ints
-    """Counts to begin with, feasible and of sum |O|; fewer of them where users were taken away."""
+    """Counts to start from, feasible and of sum |O|; fewer where users were removed."""
 
     def of(self, left: Remainder) -> "SupportTargets":
-        """The targets for what is left of the log, with the supports that it gives them."""
+        """The targets for the remaining log, with their supports in it."""
         frequent = np.flatnonzero(np.isin(left.pairs, self.frequent)).astype(np.int64)
         return SupportTargets(
             frequent=frequent,
@@ -69,7 +69,7 @@ class Program:
 
     @property
     def pairs(self) -> int:
-        """How many counts there are to choose."""
+        """The number of counts to decide."""
         return self.constraints.hist.pairs
 
     @property
@@ -78,18 +78,18 @@ class Program:
         return self.targets is not None
 
     def without_users(self, gone: Ints) -> "tuple[Program, Remainder]":
-        """The same question about the log without some users: same |O|, same frequent pairs."""
+        """The same program for the log without some users: same |O|, same frequent pairs."""
         left = self.constraints.hist.without_users(gone)
-        asked = replace(
+        smaller = replace(
             self,
             constraints=replace(self.constraints, hist=left.hist),
             at_most_one=None if self.at_most_one is None else self.at_most_one[left.pairs],
             targets=None if self.targets is None else self.targets.of(left),
         )
-        return asked, left
+        return smaller, left
 
     def allows(self, counts: Ints) -> bool:
-        """Whether the counts answer the question at all, decided exactly."""
+        """Whether the counts are feasible, decided exactly."""
         if self.targets is not None and int(counts.sum()) != self.targets.output_size:
             return False
         if self.at_most_one is not None:
@@ -101,7 +101,7 @@ class Program:
     def value(self, counts: Ints) -> float:
         """The objective, in its own unit, of counts that will be released.
 
-        Support distances are taken at the size really released, which flooring makes less than |O|.
+        Support distances use the released size, which flooring makes less than |O|.
         """
         size = int(counts.sum())
         if self.targets is None:
@@ -112,7 +112,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Solution:
-    """A solver's proposal. Its counts are not trusted before `plan()` has seen them."""
+    """A solver's proposal. Its counts are not trusted until they pass `plan()`."""
 
     x: Floats
     bound: float
@@ -120,21 +120,21 @@ class Solution:
     status: Status
     solver: str
     trace: tuple[tuple[int, float, float], ...] = ()
-    """How a solver by steps converged: steps, value of fractional counts, bound."""
+    """The convergence of an iterative solver: steps, value of fractional counts, bound."""
 
 
 def empty(constraints: PrivacyConstraints) -> EmptyPlanError:
-    """Why nothing is released, with the number."""
-    cheapest = float(constraints.cost_of_rows(constraints.dearest).min())
+    """The error for a budget that allows no click, with the smallest charge."""
+    cheapest = float(constraints.cost_of_rows(constraints.costliest).min())
     return EmptyPlanError(limit=constraints.limit, cheapest=cheapest)
 
 
 def gap(*, value: float, bound: float) -> float:
-    """How far a value may be from the best, relative to the bound."""
+    """The largest distance of a value from the optimum, relative to the bound."""
     return abs(bound - value) / max(1.0, abs(bound))
 
 
 def status(*, value: float, bound: float, allowed: float) -> Status:
-    """Optimal if the gap is allowed; bounds are rounded outward by a little, which is forgiven."""
+    """Optimal if the gap is allowed, apart from the outward rounding of the bound."""
     within = gap(value=value, bound=bound) <= allowed + _ROUNDED_OUTWARD
     return Status.OPTIMAL if within else Status.FEASIBLE

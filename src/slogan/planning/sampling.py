@@ -1,4 +1,4 @@
-"""sample_users(): who is shown as author of each released click. Integer draws, no floats."""
+"""sample_users(): draw the user of each released click. Integer draws, no floats."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ _DRAWS_AT_ONCE = 4_000_000
 def sample_users(hist: PairHistogram, planned: Plan, rng: Randomness) -> Output:
     """Draw a user for every released click, user k of pair ij with probability exactly c_ijk/c_ij.
 
-    This is the multinomial step of [Hong12, Algorithm 1]. Clicks of a pair are laid end to end,
-    user by user; an integer drawn uniformly below c_ij points at one of them, and its owner is
-    shown. Proof: docs/proofs/sampling.md.
+    This is the multinomial step of [Hong12, Algorithm 1]. The clicks of a pair are numbered, user
+    by user; an integer drawn uniformly below c_ij selects one of them, and its user is released.
+    Proof: docs/proofs/sampling.md.
     """
     rows = np.flatnonzero(planned.counts[hist.pair])
     rows = rows[np.lexsort((hist.user[rows], hist.pair[rows]))]

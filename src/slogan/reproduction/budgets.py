@@ -20,7 +20,7 @@ CORNER = "e^ε \\ δ"
 
 
 def table_3(lab: Laboratory) -> pages.Page:
-    """The paper's three columns, and the two of this log."""
+    """The paper's three columns, and two for this log."""
     whole, shared = (asdict(size) for size in lab.sizes)
     sizes = {name: (*row, whole[name], shared[name]) for name, row in published.TABLE_3.items()}
     ratios = [shared[name] / row[2] for name, row in published.TABLE_3.items()]
@@ -41,7 +41,7 @@ def table_3(lab: Laboratory) -> pages.Page:
 
 
 def table_4(lab: Laboratory) -> pages.Page:
-    """Published values with the bound of their log, and what this log gives, with its proof."""
+    """Published values with the bound of their log, and this log's values with proven bounds."""
     bound = pages.against_bound(
         [(size, most_clicks(key)) for key, size in LARGEST_SIZES.items()],
         what="cells of Table 4",
@@ -58,7 +58,7 @@ def table_4(lab: Laboratory) -> pages.Page:
         "On this log",
         "The value is the best integer solution found, in brackets the proven bound; a star marks "
         "a proven optimum.",
-        "Only b = min(ε, log 1/(1−δ)) counts, so many cells are one problem.",
+        "Only b = min(ε, log 1/(1−δ)) matters, so several cells are the same problem.",
     )
     per_user = {key: budget.per_user for key, budget in BUDGETS.items()}
     chart = _by_b(
@@ -93,7 +93,7 @@ def _growth() -> pages.Verdict:
     return pages.Verdict(
         pages.Kind.CONTRADICTORY,
         f"The linear program is proportional to b, which grows {should:,.0f}-fold over the table, "
-        "and rounding down takes away less than 1,980; the published λ grows "
+        "and rounding down removes fewer than 1,980 clicks; the published λ grows "
         f"{LARGEST_SIZES[high] / LARGEST_SIZES[low]:.1f}-fold.",
     )
 
@@ -103,7 +103,7 @@ def _growth_here(lab: Laboratory) -> pages.Verdict:
     proven = sum(step.status == "optimal" for step in steps)
     return pages.observed(
         holds=all(a.value <= b.value for a, b in itertools.pairwise(steps)),
-        what="λ grows with b and stays where b does",
+        what="λ grows with b and is equal where b is equal",
         seen=f"on this log from {steps[0].value:,.0f} to {steps[-1].value:,.0f} clicks over "
         f"{len(steps)} different b, {proven} of them solved to proven optimality",
     )
@@ -125,13 +125,13 @@ def _table_by_b(lab: Laboratory) -> str:
     return pages.table(
         ["b", "m·b", "rounded down", "best found", "proven bound", "gap"],
         rows,
-        caption="By b: the bound m·b of this log, the paper's way (the linear relaxation, rounded "
-        "down), the best integer solution, and the proven bound on it.",
+        caption="By b: the bound m·b of this log, the paper's method (the linear relaxation, "
+        "rounded down), the best integer solution, and the proven bound on it.",
     )
 
 
 def _by_b(lines: Mapping[str, Sequence[tuple[float, float]]], users: int, **words: str) -> Chart:
-    """Values over b, as far as they are above 0, and m·b over the b of the first line."""
+    """Positive values over b, and m·b over the b of the first line."""
 
     def drawn(name: str, points: Iterable[tuple[float, float]]) -> Line:
         return Line(name=name, points=[(b, n) for b, n in points if n > 0])

@@ -1,6 +1,6 @@
 """Sections 6.3 and 6.5: F-UMP by minimum support, output size and budget.
 
-Tables 5 and 6 and Figure 3 look at its frequent pairs, Figure 6 at how far their triplets move, as
+Tables 5 and 6 and Figure 3 show its frequent pairs, Figure 6 the change of their triplets, as
 DiffRatio [eq. 10].
 """
 
@@ -32,7 +32,7 @@ _NEAR, _BINS = 0.4, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """F-UMP at one output size, as it is stored; only the size where that is out of reach."""
+    """F-UMP at one output size, as stored; only the size if it cannot be reached."""
 
     output_size: int
     value: float | None = None
@@ -98,7 +98,7 @@ def _climb(lab: Laboratory, support: str, size: int, budgets: Iterable[PrivacyBu
 
 
 def _record(lab: Laboratory, support: str, size: int, step: SweepPoint | None) -> Record:
-    """What is stored of a cell."""
+    """The stored record of a cell."""
     if step is None:
         return {"output_size": size}
     totals = Totals(before=lab.hist.pair_total, after=step.plan.counts, query=lab.hist.query)
@@ -147,13 +147,13 @@ def table_5(lab: Laboratory) -> pages.Page:
         seen=f"on this log in {ones} of {len(known)} cells{least}; the clicks of |O| for which "
         "frequent pairs have no room go to other pairs, which may become frequent",
     )
-    caption = "Recall and, in brackets, what no output of that size can exceed."
+    caption = "Recall and, in brackets, its upper bound for outputs of that size."
     ours = {key: (cell.recall, cell.recall_bound) for key, cell in cells.items()}
     return _beside(lab, [retained, precise], "recall", published.TABLE_5, caption, ours)
 
 
 def table_6(lab: Laboratory) -> pages.Page:
-    """Published sums, what they say about each other, and the proven optima of this log."""
+    """Published sums, their contradictions, and the proven optima of this log."""
     cells = by_size(lab)
     rows = [_known([cells[s, n] for n in SIZES], lambda cell: cell.value) for s in SUPPORTS]
     steps = [b >= a for row in rows for a, b in itertools.pairwise(row)]
@@ -163,7 +163,7 @@ def table_6(lab: Laboratory) -> pages.Page:
         seen=f"on this log in {sum(steps)} of {len(steps)} steps",
     )
     optimal = pages.optima_over_fewer_pairs(published.TABLE_6, what="The published sums")
-    caption = "Sum of support distances and, in brackets, what no output of that size can go below."
+    caption = "Sum of support distances and, in brackets, its lower bound for that size."
     ours = {key: (cell.value, cell.bound) for key, cell in cells.items()}
     return _beside(lab, [optimal, rising], "sums", published.TABLE_6, caption, ours)
 
@@ -225,7 +225,7 @@ def figure_3(lab: Laboratory) -> pages.Page:
         "The figure is printed without numbers.",
         f"The published |O| = 3,000 is {part:.0%} of the published λ at e^ε = 2 and δ = 0.5; the "
         f"same share of this log's λ is {size:,} clicks.",
-        "A dash stands where not even that many clicks can be released.",
+        "A dash marks budgets that do not allow that many clicks.",
     )
     return pages.Page(
         [drawn, _published_averages(), _trend(budgets), _averages(sizes)],
@@ -279,8 +279,8 @@ def _published_averages() -> pages.Verdict:
     risen = [f"{n:,}" for n, a, b in zip(SIZES, first, last, strict=True) if b >= a]
     return pages.Verdict(
         pages.Kind.CONTRADICTORY,
-        "The text says that the average distance decreases as s increases, but from s = 1/1000 to "
-        "s = 1/100 there are no more frequent pairs while the sums of Table 6 rise at |O| = "
+        "The text states that the average distance decreases as s increases, but from s = 1/1000 "
+        "to s = 1/100 there are no more frequent pairs while the sums of Table 6 rise at |O| = "
         f"{', '.join(risen)}, so the averages rise there.",
     )
 
@@ -291,7 +291,7 @@ def _trend(cells: ByBudget) -> pages.Verdict:
     ends = f"from {known[0]:.4f} to {known[-1]:.4f}" if known else "nowhere to be seen"
     return pages.observed(
         holds=bool(known) and all(a >= b for a, b in itertools.pairwise(known)),
-        what="The sum of support distances falls as b grows and stays where b does",
+        what="The sum of support distances falls as b grows and is equal where b is equal",
         seen=f"on this log it runs {ends} over the {len(known)} of {len(cells)} budgets that "
         "allow the size",
     )
@@ -393,13 +393,13 @@ def _moved(lab: Laboratory, size: int) -> Moved:
 
 def _triplets(lab: Laboratory, plan: Plan) -> Record:
     totals = Totals(before=lab.hist.pair_total, after=plan.counts, query=lab.hist.query)
-    asked = lab.hist, totals, exact(published.FIGURE_6_SUPPORT)
+    given = lab.hist, totals, exact(published.FIGURE_6_SUPPORT)
     outputs = redrawn(lab.hist, plan.counts, published.FIGURE_6_OUTPUTS, SeededRandomness(0))
     needed = lab.hist.clicks / ((1 + _NEAR) * max(1, plan.size))
     return {
         "output_size": plan.size,
-        **asdict(diff_ratios(*asked, outputs)),
-        "possible": int(np.count_nonzero(lab.hist.count[frequent_triplets(*asked)] >= needed)),
+        **asdict(diff_ratios(*given, outputs)),
+        "possible": int(np.count_nonzero(lab.hist.count[frequent_triplets(*given)] >= needed)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Laboratory: the log under study, how long each problem may take, and the results so far."""
+"""Laboratory: the log under study, the time for each problem, and the results so far."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from slogan.reproduction.pages import Page
 from slogan.reproduction.published import Key
 
 Record = dict[str, Any]
-"""A JSON object of the store; each experiment reads it into a type of its own."""
+"""A JSON object of the store; each experiment reads it into its own type."""
 
 _GAP = 1e-4
 
@@ -103,7 +103,7 @@ def _read(file: Path) -> Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
-    """How long each problem may take."""
+    """The time for each problem."""
 
     size: float
     """O-UMP and D-UMP, for each of about a dozen budgets."""
@@ -151,7 +151,7 @@ class Laboratory:
         return round(self.largest_size.plan.size * size / published.LARGEST)
 
     def effort(self, seconds: float) -> Effort:
-        """The same gap everywhere."""
+        """The effort for a problem; the gap is always the same."""
         return Effort(time_limit=seconds, gap=_GAP)
 
     def heuristic(self, solver: str, objective: PackingObjective) -> dict[Fraction, int]:
@@ -191,7 +191,7 @@ class Laboratory:
 
 
 def step_record(step: SweepPoint) -> Record:
-    """A step as JSON; its plan as `pair:clicks`, which says nothing about texts."""
+    """A step as JSON; its plan as `pair:clicks`, without texts."""
     counts = step.plan.counts
     return {
         "value": step.value,
@@ -212,7 +212,7 @@ def read_plan(words: str, pairs: int) -> Plan:
 
 
 def digest_of(hist: PairHistogram, sizes: tuple[LogSize, LogSize]) -> str:
-    """What results belong to: these clicks, and this version of slogan."""
+    """A digest of the log and of the version of slogan."""
     content = hashlib.sha256(f"{version('slogan')} {sizes}".encode())
     for array in (hist.user, hist.pair, hist.count, hist.query):
         content.update(np.ascontiguousarray(array).tobytes())

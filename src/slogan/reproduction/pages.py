@@ -1,6 +1,6 @@
-"""Pages of the reproduction as Markdown, and verdicts on what the paper prints.
+"""Pages of the reproduction as Markdown, and verdicts on the published values.
 
-A verdict says whether a published value can be reached on any log, or holds on this one, and why.
+A verdict states whether a published value is possible on any log, or holds on this one, and why.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,37 +12,37 @@ import numpy as np
 from slogan.report.charts import Chart
 
 REAL = (
-    "> **For the curator alone.** Computed from a log of real people without any noise. "
-    "It spends no budget because nothing of it is released; to publish it would."
+    "> **For the curator only.** Computed from a log of real people without any noise. "
+    "Do not publish it: publishing would spend an unlimited budget."
 )
-MADE_UP = "> Computed on a log that `slogan generate` made up: no person is behind it."
+MADE_UP = "> Computed on a made-up log by `slogan generate`, without data of real people."
 
 
 class Kind(StrEnum):
-    """What can be said of a published value or sentence."""
+    """The verdict on a published value or sentence."""
 
     UNREACHABLE = "not reachable"
     """A proof excludes it for every log of the published size."""
     POSSIBLE = "not excluded"
     """No proof here excludes it."""
     HOLDS = "holds here"
-    """It is so on the log of this reproduction."""
+    """It holds on the log of this reproduction."""
     FAILS = "does not hold here"
-    """It is not so on the log of this reproduction."""
+    """It does not hold on the log of this reproduction."""
     CONTRADICTORY = "contradicts itself"
-    """Published numbers exclude each other, whatever the log."""
+    """Published numbers exclude each other, for any log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A kind, and one plain sentence that says why."""
+    """A kind, and one plain sentence with the reason."""
 
     kind: Kind
     why: str
 
 
 Block = str | Chart
-"""Markdown, or a picture that goes beside the page."""
+"""Markdown, or a picture saved next to the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Page:
 
     @property
     def charts(self) -> list[Chart]:
-        """The pictures that go beside the page."""
+        """The pictures saved next to the page."""
         return [block for block in self.blocks if isinstance(block, Chart)]
 
 
@@ -76,7 +76,7 @@ def prose(heading: str, *sentences: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
-    """A table; the first column is words, the others are numbers."""
+    """A table; the first column is text, the others are numbers."""
     first, *others = (f"| {' | '.join(map(_escaped, cells))} |" for cells in (headings, *rows))
     lines = [first, "|---|" + "---:|" * (len(headings) - 1), *others]
     return (f"{_escaped(caption)}\n\n" if caption else "") + "\n".join(lines)
@@ -105,7 +105,7 @@ def share(value: float | None, *, digits: int = 4) -> str:
 
 
 def against_bound(cells: Iterable[tuple[float, float]], *, what: str, why: str) -> Verdict:
-    """Published values beside bounds that none can pass.
+    """Compare published values with proven bounds.
 
     Args:
         cells: Each published value with its bound.
@@ -125,15 +125,15 @@ def against_bound(cells: Iterable[tuple[float, float]], *, what: str, why: str) 
 
 
 def observed(*, holds: bool, what: str, seen: str) -> Verdict:
-    """A sentence of the paper held against this log."""
+    """A sentence of the paper compared with this log."""
     return Verdict(Kind.HOLDS if holds else Kind.FAILS, f"{what}: {seen}.")
 
 
 def optima_over_fewer_pairs(rows: Sequence[Sequence[float]], *, what: str) -> Verdict:
-    """Whether optimal values fall where fewer pairs are summed over, as they must.
+    """Check that optimal values fall where fewer pairs are summed, as they must.
 
     For every x the sum of distances over more pairs is at least that over fewer of them, so the
-    smallest sum is so too. Rows come with rising minimum support: fewer and fewer pairs.
+    same holds for the smallest sum. Rows have increasing minimum support: fewer and fewer pairs.
     """
     rises = np.diff(np.array(rows), axis=0) > 0
     if not rises.any():

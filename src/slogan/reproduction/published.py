@@ -1,6 +1,6 @@
-"""What the paper prints in its section 6, number by number, as data. [Hong12] is the source.
+"""The numbers of the paper's section 6, as data. [Hong12] is the source.
 
-Figures 3, 4 and 5 are drawn without numbers; of them only what the text says is here.
+Figures 3, 4 and 5 are drawn without numbers; only the numbers in the text are here.
 """
 
 from itertools import chain
@@ -11,7 +11,7 @@ from slogan.workflows.frontier import DELTAS, EXP_EPSILONS
 Key = tuple[str, str]
 """A budget of the paper: e^ε and δ."""
 BUDGETS = {(e, d): PrivacyBudget(exp_epsilon=e, delta=d) for e in EXP_EPSILONS for d in DELTAS}
-"""The grid of Table 4 and of Figures 3 and 4; every other budget is one of it."""
+"""The grid of Table 4 and of Figures 3 and 4; it contains every other budget."""
 
 CLICKS, USERS, PAIRS = 53_067, 1_980, 6_043
 """The preprocessed log: |D|, constraints and variables."""
@@ -89,7 +89,7 @@ TABLE_7 = (
 """Its parts: the parameter that is fixed, the other one, the columns, and the rows."""
 
 FIGURE_4_HIGHEST = 30.0
-"""Percent of pairs retained at most, says the text."""
+"""The largest percentage of pairs retained, from the text."""
 FIGURE_5 = ("1.7", "1e-3")
 """e^ε and δ of the "typical D-UMP" that is timed."""
 FIGURE_6 = {4000: 0.75, 6000: 0.90}

@@ -31,11 +31,11 @@ _MEANING = """\
 
 - **not reachable**: a proof excludes the published value for every log of that size.
 - **not excluded**: no proof here excludes it.
-- **contradicts itself**: published numbers exclude each other, whatever the log.
-- **holds here**, **does not hold here**: so it is on this log.
+- **contradicts itself**: published numbers exclude each other, for any log.
+- **holds here**, **does not hold here**: on this log.
 
-We do not know how the published numbers came about, and draw no conclusion about the paper's \
-method, which stands on its proof.
+We do not know how the published numbers were computed, and draw no conclusion about the paper's \
+method, which rests on its proof.
 """
 
 
@@ -69,7 +69,7 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Reproduction:
-    """What was written, and about which log."""
+    """The written pages, and the size of the log."""
 
     output: Path
     made_up: bool
@@ -110,16 +110,16 @@ def reproduce(
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
 ) -> Reproduction:
-    """Write a page for each table and figure, beside published values and provable bounds.
+    """Write a page for each table and figure, next to published values and provable bounds.
 
     Results that an earlier run on the same log left in the folder are not computed again.
 
     Args:
-        output: The folder: Markdown, SVG, and what was computed as JSON.
+        output: The folder: Markdown, SVG, and the results as JSON.
         only: Such as ("table4", "figure3"); everything if not given, and then an index too.
-        log: A log of one's own, whose pages are for its curator; a made-up one if not given.
+        log: Your own log, whose pages are for its curator; a made-up one if not given.
         quick: Give each problem a fraction of the time.
-        force: Compute everything anew.
+        force: Compute everything again.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
@@ -161,7 +161,7 @@ def _selected(only: Sequence[str] | None) -> list[Experiment]:
     for name in names:
         if name not in known:
             raise OptionError(
-                f"there is no {name[:40]!r} among the tables and figures",
+                f"unknown table or figure {name[:40]!r}",
                 hint=f"choose one of: {', '.join(known)}",
             )
     return [known[name] for name in names]
@@ -181,7 +181,7 @@ def _counted(
 
 
 def _within(progress: Progress, n: int, of: int, title: str) -> Progress:
-    """Show a part's share as one of the whole."""
+    """Show the progress of a part as a share of the whole."""
 
     def show(step: str, note: str = "", share: float | None = None) -> None:
         progress(title, f"{step} {note}".strip(), (n + (share or 0.0)) / of)
@@ -214,9 +214,9 @@ def _index(done: Reproduction) -> str:
         f"Written by `{command}`, slogan {version('slogan')}, on {made}.",
         f"Without unique pairs it has {shared.clicks:,} clicks of {shared.users:,} users on "
         f"{shared.pairs:,} pairs.",
-        "Each page shows what the paper prints, what is provable about it, and what this log "
-        "gives.",
-        "What was computed is in `data/`; a second run computes only what is missing.",
+        "Each page shows the published values, what is provable about them, and the results on "
+        "this log.",
+        "The results are in `data/`; a second run computes only what is missing.",
     ]
     return "\n\n".join(
         [

@@ -54,11 +54,11 @@ PEERS = (
 
 
 def ask(peer: Peer, program: Program, seconds: float) -> Proposal:
-    """Hand the program to the peer's process and wait for its solution."""
+    """Give the program to the peer's process and wait for its solution."""
     with scratch_folder() as folder:
         problem_of(program).save(folder)
         words = [peers.__name__, peer.name, peer.variant, str(seconds), str(folder)]
-        # A peer needs time to begin and to stop.
+        # A peer needs time to start and to stop.
         failure = run(words, patience=2 * seconds + 60)
         if failure:
             raise SolverError(f"{peer.name} failed: {failure}", hint="choose another solver")
@@ -83,7 +83,7 @@ def run(
             capture_output=True,
         )
     except subprocess.TimeoutExpired:
-        return f"no end after {patience:g} s"
+        return f"still running after {patience:g} s"
     except subprocess.CalledProcessError as error:
         lines = error.stderr.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"exit code {error.returncode}"
@@ -91,11 +91,11 @@ def run(
 
 
 def problem_of(program: Program) -> Problem:
-    """The program without pairs of which not one click fits and without rows that always hold."""
+    """The program without pairs whose first click does not fit and rows that always hold."""
     kept = np.flatnonzero(program.upper > 0).astype(np.int64)
     whole = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     most = whole.rows.maximum(0) @ np.minimum(whole.upper, 1e100)
-    # A row that misses its limit by rounding only is kept: no peer is given more than is allowed.
+    # A row that is below its limit by rounding only is kept, so that no peer may exceed it.
     idle = np.isneginf(whole.row_lower) & (most <= whole.row_upper * (1 - 1e-12))
     rows = np.flatnonzero(~idle)
     start = np.zeros(0)
@@ -130,7 +130,7 @@ NAMES = OWN | FOREIGN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What may be released of a solver's answer."""
+    """A solver's answer after the gate."""
 
     pairs: int
     seconds: float
@@ -139,7 +139,7 @@ class Answer:
 
 
 Row = Mapping[str, Answer | str]
-"""By solver; words where there is no answer: what to do to get one."""
+"""By solver; a text where there is no answer: how to get one."""
 Rows = Mapping[Key, Row]
 
 
@@ -149,7 +149,7 @@ def answers(lab: Laboratory) -> Rows:
     allowances = {key: BUDGETS[key].allowance for key in keys}
 
     def compute() -> Record:
-        warm_up()  # compiling is not part of anybody's time
+        warm_up()  # compilation is not part of any solver's time
         note, rows = lab.noted("solvers"), Record()
         problems = {allowance: key for key, allowance in allowances.items()}
         for n, (allowance, key) in enumerate(sorted(problems.items())):
@@ -229,8 +229,8 @@ def table_7(lab: Laboratory) -> pages.Page:
         "On this log",
         "The solvers of 2012 are replaced by Algorithm 2 itself, HiGHS, SCIP, CP-SAT, a "
         "feasibility pump with an objective cut, and slogan's own.",
-        f"Each may take {lab.seconds.solver:g} seconds, the foreign ones in processes of their "
-        "own, and every answer has passed the gate.",
+        f"Each may take {lab.seconds.solver:g} seconds, the foreign ones in separate processes, "
+        "and every answer has passed the gate.",
         f"Cells are pairs and percent of {lab.hist.pairs:,}; a star marks an answer that the "
         "solver calls optimal.",
         *sorted(absent),
@@ -285,16 +285,16 @@ def figure_5(lab: Laboratory) -> pages.Page:
     trivial = pages.Verdict(
         pages.Kind.UNREACHABLE,
         f"Under the budget of the figure at most m·b = {most_clicks(FIGURE_5):.2f} clicks can be "
-        "released, so no pair or a single one, and that only if a thousand users share it: there "
-        "is no typical D-UMP to be timed.",
+        "released, so no pair or a single one, and that only if a thousand users share it: this is "
+        "not a typical D-UMP.",
     )
     seconds = {name: answer.seconds for name, answer in _answered(hard).items()}
     others = min(spent for name, spent in seconds.items() if name != "spe")
     fastest = pages.observed(
         holds=seconds["spe"] <= others,
         what="Algorithm 2 is faster than the other solvers",
-        seen=f"on this log {seconds['spe']:.3f} s beside {others:.3f} s of the next, for an answer "
-        "that others surpass",
+        seen=f"on this log {seconds['spe']:.3f} s, the next takes {others:.3f} s; others find a "
+        "better answer",
     )
     explained = pages.prose(
         "On this log",
@@ -302,12 +302,12 @@ def figure_5(lab: Laboratory) -> pages.Page:
         f"At e^ε = 1.7 and δ = 10⁻³ {fitting:,} pairs fit the budget at all.",
         "At e^ε = 2 and δ = 0.5 there is a problem to solve; each solver had "
         f"{lab.seconds.solver:g} seconds.",
-        "Seconds are those of the solver alone; answers of Algorithm 2 carry no proof.",
+        "Seconds are those of the solver only; answers of Algorithm 2 carry no proof.",
     )
     times = pages.table(
         ["solver", "e^ε = 1.7, δ = 10⁻³", "e^ε = 2, δ = 0.5", "pairs", "done"],
         [[NAMES[name], *_times(typical[name], hard[name])] for name in NAMES],
-        caption="Seconds, pairs retained, and whether the solver says it is done.",
+        caption="Seconds, pairs retained, and whether the solver reports that it is done.",
     )
     return pages.Page([trivial, fastest], [explained, times, _chart(seconds)])
 

@@ -1,6 +1,6 @@
-"""What the stages of a private release cost together, computed anew from its manifest.
+"""The total privacy cost of a release's stages, computed again from its manifest.
 
-Gaussian stages are composed in decimals of many digits, rounded outward.
+Gaussian stages are composed in decimals of 600 digits, rounded outward.
 """
 
 import math
@@ -20,7 +20,7 @@ _MARGIN = Decimal("1e-500")
 """More than the rounding errors of any sum below: some thousand terms, each off by 10^-590."""
 _ROUNDING = Decimal("1e-590")
 _FAR = 40
-"""Beyond so many standard deviations, tails are bounded instead of summed up."""
+"""Beyond this many standard deviations, tails are bounded instead of summed."""
 
 
 def delta_at_most(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
@@ -31,7 +31,7 @@ def delta_at_most(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     below = _tail(_WORK.subtract(ratio, half))[1]
     above = _tail(_WORK.add(ratio, half))[0]
     power = _decimal(epsilon).exp(_WORK)
-    # above is rounded down by far more than the power may be rounded up
+    # `above` is rounded down by far more than `power` may be rounded up
     found = _WORK.subtract(below, _WORK.multiply(power, above))
     return min(Fraction(1), Fraction(_WORK.add(found, _MARGIN)))
 
@@ -88,7 +88,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 _LONGEST = 5_000
 _MOST_STAGES = 64
-"""Many stages with long fractions are a way to stall a verifier."""
+"""Many stages with long fractions would stall the verifier."""
 _LARGEST = 1e300
 _EXACT = Context(prec=120)
 _SLACK = Decimal("1e-100")
@@ -96,15 +96,18 @@ _MARGIN_OF_EPSILON = Fraction(1, 10**6)
 
 
 def account(evidence: Evidence) -> Finding:
-    """Whether the stages of the manifest fit the budget."""
+    """Check that the stages of the manifest fit the budget."""
     spent = spent_on(evidence)
     epsilon, delta = budget_of(evidence.bounds)
     mu_squared, linear, aside = cost(spent.stages)
     if linear >= epsilon:
-        return False, "sampling spends more epsilon than the budget holds"
+        return False, "sampling spends more epsilon than the budget has"
     whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
-    detail = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
-    return whole <= delta, f"{detail}and the budget holds {float(delta):.6g}"
+    figures = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
+    figures += f"and the budget has {float(delta):.6g}"
+    if whole > delta:
+        return False, figures
+    return True, "the stages together spend no more than the budget", figures
 
 
 _STAGES = {
@@ -115,7 +118,7 @@ _STAGES = {
 _STAGE_NAME = re.compile(r"[a-z_]{1,30}")
 _GRID = 2**20
 _SAME = 1e-9
-"""Numbers that are rounded here and there in different ways differ by less, relatively."""
+"""Relative tolerance for numbers that are rounded differently here and in the release."""
 
 
 def account_as_written(evidence: Evidence) -> bool:
@@ -134,7 +137,7 @@ def account_as_written(evidence: Evidence) -> bool:
         return False
     curved = delta_at_most(epsilon - linear, mu_squared)
     close = math.isclose(spent.delta_at_epsilon, aside + curved, rel_tol=_SAME)
-    # At the ε that is written the stages need the δ of the budget, or a little less.
+    # At the written ε, the stages need the δ of the budget or slightly less.
     written = Fraction(spent.epsilon_at_delta) - linear
     needed = [
         delta_at_most(max(written * (1 + n * _MARGIN_OF_EPSILON), Fraction(0)), mu_squared)
@@ -156,7 +159,7 @@ def _stage_as_written(stage: SpentStage) -> bool:
 
 
 def _costs(written: Mapping[str, str], total: tuple[Fraction, Fraction, Fraction]) -> bool:
-    """Whether a cost is written as the parts that are not 0, rounded up a little at most."""
+    """Whether a cost lists exactly its parts that are not 0, rounded up at most slightly."""
     mu_squared, epsilon, delta = total
     expected: dict[str, Fraction] = {"mu_squared": mu_squared, "epsilon": epsilon, "delta": delta}
     if set(written) != {name for name, value in expected.items() if value}:
@@ -176,7 +179,7 @@ def budget_of(bounds: Bounds) -> tuple[Fraction, Fraction]:
 
 
 def shown_at_most(cap: Fraction) -> Fraction:
-    """1 − e^−cap ≤ cap, rounded up: the chance that a user with so many expected draws is shown."""
+    """1 − e^−cap ≤ cap, rounded up: the chance that a user with `cap` expected draws appears."""
     power = _EXACT.divide(Decimal(-cap.numerator), Decimal(cap.denominator)).exp(_EXACT)
     return min(Fraction(1), cap, 1 - Fraction(_EXACT.subtract(power, _SLACK)))
 
@@ -184,7 +187,7 @@ def shown_at_most(cap: Fraction) -> Fraction:
 def spent_on(evidence: Evidence) -> Spent:
     """The manifest's account."""
     if evidence.manifest.account is None:
-        raise NotPossibleError("the manifest has no account of what was spent")
+        raise NotPossibleError("the manifest has no privacy account")
     if len(evidence.manifest.account.stages) > _MOST_STAGES:
         raise NotPossibleError("the manifest lists more stages than a release has")
     return evidence.manifest.account
@@ -214,7 +217,7 @@ def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:
 
 
 def _fraction(text: str) -> Fraction | None:
-    """The number that is written as a fraction; None for what would take long to read."""
+    """Parse a fraction; None if it is invalid or too long."""
     try:
         return Fraction(text) if len(text) <= _LONGEST and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):

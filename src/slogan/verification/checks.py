@@ -1,10 +1,11 @@
-"""Checks that every release must pass: its files, its form, its words; and those of `sanitize`.
+"""Checks of every release (files, form, texts) and of releases by `sanitize`.
 
 The latter are the conditions of the paper's Theorem 1, decided exactly.
 """
 
 import hashlib
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import duckdb
 from slogan.errors import LogFormatError, LogNotFoundError
 from slogan.manifest.manifest import released_file
 from slogan.storage.untrusted import modest
+from slogan.verification.conditions import budget_text
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.verification.form import manifest_as_written, rows_as_written, words
 from slogan.verification.users import drawn, user_ids
@@ -20,7 +22,7 @@ from slogan.verification.users import drawn, user_ids
 
 def _not_a_test_run(evidence: Evidence) -> Finding:
     if evidence.manifest.test_run:
-        return False, "the random draws came from a seed: such a release protects nobody"
+        return False, "the random draws came from a seed, so this release protects no user"
     certificate = evidence.curators("certificate.json")
     if certificate is not None:
         try:
@@ -29,8 +31,8 @@ def _not_a_test_run(evidence: Evidence) -> Finding:
         except (OSError, ValueError, AttributeError):
             return False, "the curator's certificate cannot be read"
         if seeded:
-            return False, "by the curator's certificate, the random draws came from a seed"
-    return True, "by the manifest, the random draws did not come from a seed"
+            return False, "the curator's certificate states that the random draws came from a seed"
+    return True, "the manifest states that the random draws did not come from a seed"
 
 
 def _checksum(evidence: Evidence) -> Finding:
@@ -39,7 +41,7 @@ def _checksum(evidence: Evidence) -> Finding:
     except (LogNotFoundError, OSError) as cause:
         raise NotPossibleError("the released log is not in public/") from cause
     same = found == evidence.manifest.log.sha256
-    return same, f"the released log is {'' if same else 'not '}the file that the manifest describes"
+    return same, f"the released log {'has' if same else 'does not have'} the manifest's checksum"
 
 
 def _digest(released: Path) -> str:
@@ -59,7 +61,7 @@ def _columns(evidence: Evidence) -> Finding:
         "columns other than those of the manifest": shown.log.columns.names != listed.columns,
         "a compression other than that of the manifest": shown.log.compression
         != listed.compression,
-        f"{shown.bad_rows} rows that are not a positive number of clicks": shown.bad_rows > 0,
+        f"rows without a positive number of clicks: {shown.bad_rows}": shown.bad_rows > 0,
     }
     found = [fault for fault, present in faults.items() if present]
     detail = "; ".join(found) or f"{len(listed.columns)} columns, every row readable"
@@ -78,7 +80,7 @@ def _schema(evidence: Evidence) -> Finding:
     found = [fault for fault, present in faults.items() if present]
     if found:
         return False, f"the released log has {', '.join(found)} other than those of the input log"
-    return True, "columns, types and format are those of the input log"
+    return True, "same columns, types and format as the input log"
 
 
 def _nothing_else_public(evidence: Evidence) -> Finding:
@@ -99,22 +101,29 @@ def _nothing_else_public(evidence: Evidence) -> Finding:
         ]
     extra = len(entries) - len(expected & plain)
     missing = len(expected - plain)
-    return extra + missing == 0, f"{extra} entries too many in public/, {missing} files missing"
+    if extra + missing == 0:
+        return True, "public/ holds exactly the expected files"
+    return False, f"public/ holds {extra} unexpected entries and lacks {missing} expected files"
 
 
 def _pairs_from_log(evidence: Evidence) -> Finding:
     found = evidence.compared
-    detail = f"{found.unknown_pairs} of {found.pairs} released pairs are not in the input log"
-    return found.unknown_pairs == 0, detail
+    if found.unknown_pairs == 0:
+        return True, "all released pairs are in the input log"
+    return False, f"{found.unknown_pairs} of {found.pairs} released pairs are not in the input log"
 
 
 def _budget(evidence: Evidence) -> Finding:
     promised = evidence.promised
     if evidence.asked is None:
-        return True, "the manifest's own budget was checked; no other was asked for"
+        written = budget_text(evidence.manifest.budget.model_dump())
+        return True, (
+            f"checked against the manifest's own ({written}); to check what was agreed, add "
+            "--epsilon and --delta"
+        )
     if promised.within(evidence.asked):
-        return True, "the manifest's budget is the one asked for, or stricter"
-    return False, "the manifest's budget is looser than the one asked for"
+        return True, "the manifest's budget is the agreed one, or stricter"
+    return False, "the manifest's budget is looser than the agreed one"
 
 
 PUBLIC_FILES: Checks = {
@@ -127,7 +136,7 @@ PUBLIC_FILES: Checks = {
     "nothing_else_public": _nothing_else_public,
     "budget": _budget,
 }
-"""What can be looked at without the log."""
+"""Checks that need no log."""
 WITH_LOG: Checks = {
     "schema": _schema,
     "pairs_from_log": _pairs_from_log,
@@ -137,44 +146,53 @@ WITH_LOG: Checks = {
 
 def _no_unique_pair(evidence: Evidence) -> Finding:
     found = evidence.compared
-    detail = f"{found.unique_pairs} of {found.pairs} released pairs belong to a single user"
-    return found.unique_pairs == 0, f"{detail} of the input log"
+    if found.unique_pairs == 0:
+        return True, "no released pair belongs to only one user of the input log"
+    return False, f"{found.unique_pairs} of {found.pairs} released pairs belong to only one user"
 
 
 def users_from_log(evidence: Evidence) -> Finding:
-    """Whether every row shown is a row of a user of the input log."""
+    """Check that every released row is a row of a user of the input log."""
     found = evidence.compared
     if evidence.manifest.pseudonyms == "keep":
         strangers = found.strangers()
-        return strangers == 0, f"{strangers} of {found.rows} users' pairs are not in the input log"
+        detail = f"{strangers} of {found.rows} rows are not rows of the same user in the input log"
+        return strangers == 0, detail if strangers else "every row is its user's in the input log"
     unexplained = found.unexplained_pseudonyms()
-    detail = f"{unexplained} pseudonyms have pairs that no user of the input log holds together"
+    figures = f"{unexplained} new IDs have pairs that no single user of the input log has"
+    good = "each new ID has pairs that one user of the input log has"
     table = evidence.curators("pseudonyms.parquet")
     if table is None:
-        return unexplained == 0, detail
+        return unexplained == 0, figures if unexplained else good
     try:
         repeated, strangers = found.real_names(table)
     except (duckdb.Error, LogFormatError):
-        return False, f"{detail}; the curator's table of pseudonyms cannot be read"
-    detail += f"; by the curator's table {repeated} pseudonyms are not one-to-one, and {strangers}"
-    detail += f" of {found.rows} users' pairs are not in the input log"
-    return unexplained + repeated + strangers == 0, detail
+        return False, "the curator's table of pseudonyms cannot be read", figures
+    figures += f"; in the curator's table, {repeated} IDs are not one-to-one; {strangers}"
+    figures += f" of {found.rows} rows are not rows of the user listed there"
+    if unexplained + repeated + strangers:
+        return False, figures
+    return True, "each new ID stands for one user of the input log who has these pairs", figures
 
 
 def _condition(evidence: Evidence, bound: Fraction) -> Finding:
     users, found = evidence.compared.users, evidence.compared.judge(bound)
-    detail = (
-        f"{users} users checked, {found.users} of them with released pairs and {found.in_integers} "
-        f"decided by integers; {found.broken} exceed the bound; the largest use of the budget is "
-        f"{found.largest_use:.3f}"
+    figures = (
+        f"{users} users, {found.users} with released pairs, {found.in_integers} decided by exact "
+        f"integers; largest use of the budget {found.largest_use:.3f}"
     )
-    return found.broken == 0, detail
+    if found.broken:
+        return False, f"{found.broken} of {users} users exceed the limit", figures
+    closest = math.ceil(found.largest_use * 1000) / 10
+    return True, f"all {users:,} users are within the limit (closest: {closest}% of it)", figures
 
 
 def _removed_users(evidence: Evidence) -> Finding:
     listed, in_vain = evidence.removed
-    detail = f"{listed} users were removed beforehand and count for nothing in the other checks"
-    return in_vain == 0, f"{detail}; {in_vain} of them are not in the input log, or listed twice"
+    detail = f"{listed} users were removed before counting, and the other checks leave them out"
+    if in_vain:
+        detail += f"; {in_vain} of them are not in the input log, or are listed twice"
+    return in_vain == 0, detail
 
 
 REAL_ROWS: Checks = {
@@ -185,4 +203,4 @@ REAL_ROWS: Checks = {
     "drawn": drawn,
 }
 WITHOUT_REMOVED: Checks = {**REAL_ROWS, "removed_users": _removed_users}
-"""The same, where users were removed before the counts were chosen."""
+"""The same, for releases whose counts were computed after removing some users."""

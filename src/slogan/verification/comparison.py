@@ -1,4 +1,4 @@
-"""An input log and a released one side by side, counted and compared with code of their own."""
+"""Count an input log and a released one, and compare them, with code of verify's own."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ _PROFILES = """
         SELECT list(factor ORDER BY factor) AS numbers
         FROM held JOIN factors USING (total, own, released) GROUP BY holder)
     GROUP BY numbers"""
-# Pseudonyms with the same pairs are asked about once; only holders of their rarest pair are tried.
+# Pseudonyms with the same pairs are checked once; only holders of their rarest pair are candidates.
 _UNEXPLAINED = """
     WITH sets AS (
         SELECT row_number() OVER () AS number, pairs, count(*) AS pseudonyms
@@ -69,7 +69,7 @@ _UNMASKED = """(
 
 @contextmanager
 def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """A database of one's own, and the folder, closed to others, into which it spills."""
+    """A temporary database, and the private folder for its temporary files."""
     with scratch_folder() as folder:
         sql = connected(spill=folder)
         try:
@@ -78,7 +78,7 @@ def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBP
                 limit_memory(sql, memory_limit)
             yield sql, folder
         except duckdb.Error:
-            # DuckDB may quote texts of the log in its message, so that message goes no further.
+            # DuckDB's message may quote texts of the log, so it is not passed on.
             hint = "raise --memory-limit, or point TMPDIR to a larger disk"
             raise SloganError("comparing the logs failed in the database", hint=hint) from None
         finally:
@@ -103,10 +103,10 @@ def count(
     ignored: str,
     added_up: tuple[Path, Path] | None = None,
 ) -> Counted:
-    """Count a log into a table; rows that cannot be counted are bad, but for the ignored reason.
+    """Count a log into a table, and the bad rows: those refused for another reason than `ignored`.
 
-    The rows as they were read, in their order, are in the table `{into}_rows`. What an engine has
-    added up, as `EngineSettings.hand_over` says, is not read again.
+    The table `{into}_rows` keeps the rows in the order they were read. `added_up` is what
+    `EngineSettings.hand_over` returns: sums by an engine, which are not read again.
     """
     rows = f"{into}_rows"
     try:
@@ -128,7 +128,7 @@ def count(
 def _read_rows(
     sql: duckdb.DuckDBPyConnection, log: SearchLog, into: str, ignored: str
 ) -> tuple[tuple[str, ...], int]:
-    """Read a log with the plain reader, some rows at a time."""
+    """Read a log with the plain reader, in chunks."""
     sql.execute(
         f'CREATE TABLE {into} (n BIGINT, "user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)'
     )
@@ -157,7 +157,7 @@ def _arrays(rows: Sequence[Row], first: int) -> dict[str, np.ndarray]:
 
 @contextmanager
 def _typed_table(log: SearchLog) -> Generator[tuple[tuple[str, ...], Iterator[Row] | None]]:
-    """The types of the columns, and the rows of a log that declares them; None for text files."""
+    """The types of the columns, and the rows of a typed log; None for text files."""
     if log.format != "parquet":
         types = dict.fromkeys(log.columns.names, "VARCHAR")
         if log.format == "jsonl" and log.columns.count is not None:
@@ -195,7 +195,7 @@ def _typed_rows(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> 
 def _take_rows(
     sql: duckdb.DuckDBPyConnection, added_up: tuple[Path, Path], into: str, ignored: str
 ) -> tuple[tuple[str, ...], int]:
-    """Take the sums that an engine has handed over."""
+    """Load the sums that an engine computed."""
     added, schema = (parquet_sql(*part.glob("*.parquet")) for part in added_up)
     sql.execute(f"""
         CREATE TABLE {into} AS
@@ -213,7 +213,7 @@ def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
 
 
 def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]:
-    """Take the users of a table out of the input log; how many it lists, and how many in vain."""
+    """Remove a table's users from the input log; how many it lists, and how many without effect."""
     require_modest(table, {"user": "user"})
     sql.execute(f"""
         CREATE TABLE removed AS
@@ -227,7 +227,7 @@ def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]
 
 
 class Comparison:
-    """Both logs in one database, as numbers of pairs, users and rows."""
+    """Both logs in one database, with their numbers of pairs, users and rows."""
 
     def __init__(self, sql: duckdb.DuckDBPyConnection) -> None:
         self._sql = sql
@@ -250,7 +250,7 @@ class Comparison:
         return _number(self._sql, _UNEXPLAINED)
 
     def real_names(self, table: Path) -> tuple[int, int]:
-        """By a table of pseudonyms: how many are not one-to-one, and `strangers` behind them."""
+        """Resolve pseudonyms by a table: how many are not one-to-one, and the `strangers`."""
         require_modest(table, {"user": "user", "pseudonym": "pseudonym"})
         self._sql.execute(f"""
             CREATE TABLE real_names AS
@@ -261,7 +261,7 @@ class Comparison:
         return repeated, self.strangers(_UNMASKED)
 
     def clipped(self, norm: int, most: int) -> list[tuple[int, float, int]]:
-        """For each released pair: released clicks, the log's scaled by user, and all the log's."""
+        """For each released pair: released clicks, clipped clicks and all clicks in the log."""
         return self._sql.execute(f"""
             SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))), any_value(total)
             FROM (SELECT *, sum(own * own) OVER (PARTITION BY holder) AS square FROM (
@@ -272,7 +272,7 @@ class Comparison:
         """For each pair of the log: the most weight its users can give it, and if it is released.
 
         A user with n pairs gives at most heaviest[n]. The second is the chance that the only user
-        of a pair speaks for it, which one with too many pairs does not for each.
+        of a pair contributes it: users with too many pairs contribute a random subset.
         """
         self._weigh(heaviest)
         columns = self._sql.execute("""
@@ -372,10 +372,10 @@ class Comparison:
         return pair.astype(np.int64), clicks.astype(float), self.shown_users()[2]
 
     def copies(self) -> list[tuple[int, int, int, int, int]]:
-        """For users with so many pairs: how many hold just what a user of the log holds.
+        """For each number of pairs: how many released users match the pairs of a user of the log.
 
-        Beside them, users that come about when one of a shown user's pairs is replaced by one of
-        another user who shares a pair with it: how many, and how many match the log.
+        For comparison, users made by replacing one pair of a released user by a pair of another
+        released user with a pair in common: how many, and how many match the log.
         """
         self._sql.execute("""
             CREATE TABLE bundles AS
@@ -412,7 +412,7 @@ class Comparison:
         return [Factor(total=total, own=own, released=x) for total, own, x in rows]
 
     def judge(self, bound: Fraction) -> Judgement:
-        """Whether the released counts keep every user within a bound."""
+        """Count the users whose charge exceeds a bound."""
         return judge(bound, self._profiles(), self._factors)
 
     def _profiles(self) -> Profiles:

@@ -1,4 +1,4 @@
-"""What audits speak of: checks, a verdict, and the bounds of a budget, decided exactly."""
+"""Checks, the verdict, and the bounds of a budget, decided exactly."""
 
 import math
 import re
@@ -20,41 +20,43 @@ _DOWN = Context(prec=50, rounding=ROUND_FLOOR, Emin=-999)
 _UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-999)
 # Logarithms are added as integers, in units of 10^-60.
 _UNIT = 10**60
-# Larger products would take minutes, and are refused: being that close to a bound (1 part in 10^40)
-# with such powers does not happen by chance.
+# Larger products would take minutes and count as violations: a charge this close to the bound
+# (1 part in 10^40) with such powers does not occur by chance.
 _MOST_BITS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at. The detail holds numbers, never a text of the log."""
+    """The outcome of one check. Its texts hold numbers, never a text of the log."""
 
     name: str
     ok: bool
     detail: str
+    """One plain sentence."""
+    figures: str = ""
+    """Further numbers, shown with `--details`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
-    """What was found about a release. For the curator: its numbers depend on the log."""
+    """The result of all checks of a release. For the curator: its numbers depend on the log."""
 
     checks: tuple[Check, ...]
     budget: Mapping[str, str | None] | None = None
     """ε or e^ε, and δ, as the manifest writes them; None if there is no manifest."""
     without_log: bool = False
-    """Whether only the public half was looked at."""
+    """Whether only the public half was checked."""
 
     @property
     def conclusion(self) -> str:
-        """What was verified, and what is left to decide."""
+        """What was verified, and what remains to be decided."""
         if not self.ok or self.budget is None:
             return "Not verified: do not publish this release."
-        symbols = {"epsilon": "ε", "exp_epsilon": "e^ε", "delta": "δ"}
-        written = ", ".join(f"{symbols[k]} = {v}" for k, v in self.budget.items() if v is not None)
+        written = budget_text(self.budget)
         if self.without_log:
             return (
-                f"The files are whole and belong together; their budget is {written}. Whether they "
-                "were made as they say can be verified with the log only."
+                f"The files are complete and consistent; their budget is {written}. Only a check "
+                "against the log can show that they were made as the manifest states."
             )
         return (
             f"Verified: the files match the manifest, and the manifest's budget ({written}) is "
@@ -85,6 +87,12 @@ class Verdict:
         return html_table(("", "check", "detail"), rows, note=f"{self.conclusion} For the curator.")
 
 
+def budget_text(written: Mapping[str, str | None]) -> str:
+    """A budget with its symbols, as the manifest writes its numbers."""
+    symbols = {"epsilon": "ε", "exp_epsilon": "e^ε", "delta": "δ"}
+    return ", ".join(f"{symbols[k]} = {v}" for k, v in written.items() if v is not None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """What a budget allows: e^ε, rounded down where it is irrational, and 1/(1−δ)."""
@@ -99,7 +107,7 @@ class Bounds:
         return self.likelihood <= other.likelihood and self.appearance <= other.appearance
 
     def stricter(self, other: "Bounds") -> "Bounds":
-        """What obeys both budgets obeys this one, and the reverse."""
+        """The smaller bound of each kind: a release within it is within both budgets."""
         return Bounds(
             likelihood=min(self.likelihood, other.likelihood),
             appearance=min(self.appearance, other.appearance),
@@ -107,7 +115,7 @@ class Bounds:
 
 
 def bounds_of(written: Mapping[str, str | None]) -> Bounds:
-    """The bounds of a budget as it was written; parsed here anew, not by what made the release."""
+    """The bounds of a budget as it was written, parsed independently of the release code."""
     epsilon, exp_epsilon = written["epsilon"], written["exp_epsilon"]
     if (epsilon is None) == (exp_epsilon is None):
         raise _no_budget("it needs either epsilon or e^epsilon, and not both")
@@ -120,7 +128,7 @@ def bounds_of(written: Mapping[str, str | None]) -> Bounds:
 
 def rational(text: str) -> Fraction:
     """The number that was written: a decimal, or the quotient of two."""
-    # A number of a million digits is a way to stall a verifier.
+    # A number of a million digits would stall the verifier.
     if len(text) > _LONGEST_NUMBER or _HUGE_EXPONENT.search(text):
         raise _no_budget("one of its numbers is too long")
     above, _, below = text.partition("/")
@@ -132,7 +140,7 @@ def rational(text: str) -> Fraction:
 
 def _no_budget(why: str) -> BudgetError:
     return BudgetError(
-        f"that is no privacy budget: {why}", hint="write epsilon and delta as 0.5, 1/500 or 1e-6"
+        f"not a privacy budget: {why}", hint="write epsilon and delta as 0.5, 1/500 or 1e-6"
     )
 
 
@@ -140,7 +148,7 @@ def exp_below(power: Fraction) -> Fraction:
     """A rational at most e^power, by less than 1 part in 10^100; it grows strictly with the power.
 
     The Taylor series: 1 + power exactly, each further term rounded down to a multiple of 10^-120.
-    What a rounding loses reaches the sum at most e^power-fold, and there are some thousand terms.
+    Each rounding error is multiplied by at most e^power, and there are some thousand terms.
     """
     if not 0 < power <= _LARGEST_EPSILON:
         raise _no_budget(f"epsilon must be above 0 and at most {_LARGEST_EPSILON}")
@@ -155,7 +163,7 @@ def exp_below(power: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """What a released pair multiplies a user's charge by: (total / (total − own))^released.
+    """The factor of one released pair in a user's charge: (total / (total − own))^released.
 
     In the paper's letters: c_ij, c_ijk and x_ij.
     """
@@ -179,19 +187,19 @@ Profiles = Iterable[tuple[Sequence[int], int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """How the users who hold released pairs stand to one bound."""
+    """How many of the users who hold released pairs exceed one bound."""
 
     users: int
     broken: int
     in_integers: int
-    """Users so close to the bound that only integers could decide."""
+    """Users so close to the bound that exact integers had to decide."""
     largest_use: float
     """The largest logarithm of a charge, as a share of the bound's."""
 
 
 def _log_between(above: int, below: int) -> tuple[Fraction, Fraction]:
     """Two rationals around log(above/below)."""
-    # Decimal.ln rounds to the nearest whatever the context says: one unit further is outside.
+    # Decimal.ln rounds to nearest in every context: one unit further encloses the value.
     low = _DOWN.divide(Decimal(above), Decimal(below)).ln(_DOWN).next_minus(_DOWN)
     high = _UP.divide(Decimal(above), Decimal(below)).ln(_UP).next_plus(_UP)
     return Fraction(low), Fraction(high)

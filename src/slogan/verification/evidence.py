@@ -1,4 +1,4 @@
-"""What the checks of a release look at: its folder, its manifest, and both logs, counted anew."""
+"""The evidence that checks use: the release folder, its manifest, and both logs, counted again."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,21 +27,21 @@ from slogan.verification.comparison import Comparison, Counted, count, remove_us
 from slogan.verification.conditions import Bounds, Check, bounds_of
 from slogan.verification.plain_reader import NO_CLICK
 
-Finding: TypeAlias = tuple[bool, str]
-"""Whether all is well, and what was seen: numbers, never a text of the log."""
+Finding: TypeAlias = tuple[bool, str] | tuple[bool, str, str]
+"""Whether the check passed, a plain sentence, and further figures; never a text of the log."""
 
 
 class NotPossibleError(Exception):
-    """A check has nothing to look at; says why."""
+    """A check cannot run; the message says why."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks look at; in place of a log that could not be counted, the reason."""
+    """The input of all checks. A log that could not be counted is replaced by the reason."""
 
     public: Path
     curator: Path | None
-    """None where only the public half is at hand."""
+    """None if only the public half is checked."""
     manifest: Manifest
     asked: Bounds | None
     sql: duckdb.DuckDBPyConnection
@@ -62,13 +62,13 @@ class Evidence:
         return self.clicked, self.released
 
     def curators(self, name: str) -> Path | None:
-        """A file of the curator's, if it is there."""
+        """A file of the curator's folder, if it exists."""
         file = None if self.curator is None else self.curator / name
         return file if file is not None and file.is_file() else None
 
     @cached_property
     def compared(self) -> Comparison:
-        """The two logs side by side; users who were removed beforehand are not in the input's."""
+        """The comparison of both logs, without users who were removed before counting."""
         self.logs()
         if self.manifest.kind is ReleaseKind.LAPLACE_COUNTS:
             _ = self.removed
@@ -76,14 +76,14 @@ class Evidence:
 
     @cached_property
     def removed(self) -> tuple[int, int]:
-        """How many users the curator's table lists as removed, and how many of them in vain."""
+        """The number of users listed as removed, and of those who are unknown or listed twice."""
         self.logs()
         table = self.curators("removed.parquet")
         if table is None:
             raise NotPossibleError("curator/removed.parquet is missing")
         try:
             return remove_users(self.sql, table)
-        except (duckdb.Error, LogFormatError):  # what DuckDB says may quote a user-ID
+        except (duckdb.Error, LogFormatError):  # DuckDB's message may quote a user-ID
             raise NotPossibleError("curator/removed.parquet cannot be read") from None
 
     @cached_property
@@ -96,7 +96,7 @@ class Evidence:
 
     @property
     def bounds(self) -> Bounds:
-        """What the release must obey: its own promise always, and the budget asked for too."""
+        """The bounds that the release must keep: its manifest's, and the agreed ones if given."""
         return self.promised if self.asked is None else self.promised.stricter(self.asked)
 
 
@@ -104,16 +104,16 @@ Checks = Mapping[str, Callable[[Evidence], Finding]]
 
 
 def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> Check:
-    """Look at one thing."""
+    """Run one check."""
     try:
-        ok, detail = check(evidence)
+        ok, detail, *figures = check(evidence)
     except NotPossibleError as why:
-        ok, detail = False, f"not possible: {why}"
-    return Check(name=name, ok=ok, detail=detail)
+        return Check(name=name, ok=False, detail=f"not possible: {why}")
+    return Check(name=name, ok=ok, detail=detail, figures=figures[0] if figures else "")
 
 
-def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
-    """The manifest, if there is a readable one."""
+def read_manifest(file: Path) -> tuple[Manifest | None, tuple[bool, str]]:
+    """Read the manifest; None if it is missing or invalid."""
     try:
         text = modest(file)
         _refuse_newer(text)
@@ -121,13 +121,13 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
     except OSError:
         return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
-        faults = f"{cause.error_count()} faults"
-        return None, (False, f"public/manifest.json is no manifest of a known version: {faults}")
+        faults = f"invalid fields: {cause.error_count()}"
+        return None, (False, f"public/manifest.json is not a valid manifest ({faults})")
     return found, (True, f"version {found.manifest_version}")
 
 
 def _refuse_newer(text: bytes) -> None:
-    """A manifest that this version cannot know is neither right nor wrong."""
+    """Raise an error for a manifest of a later version, which cannot be checked here."""
     try:
         parsed: Any = json.loads(text)
         made_by = parsed["manifest_version"], str(parsed["slogan_version"])[:20]
@@ -157,12 +157,12 @@ def count_input(
         raise
     except InputError:
         return "the input log cannot be read with the format and columns of the manifest"
-    # Whatever engine counted files, they are read here once more, by the plain reader.
+    # Files are always read again by the plain reader, whichever engine counted them.
     added_up = None if log.files else settings.hand_over(log, private)
     counted = count(sql, log, into="clicked", ignored=NO_CLICK, added_up=added_up)
     if counted.bad_rows and not log.skip_bad_rows:
         hint = "read it as sanitize did: with --encoding, or --on-bad-row skip"
-        raise BadRowError(f"{counted.bad_rows} rows of the log cannot be read", hint=hint)
+        raise BadRowError(f"the log has unreadable rows: {counted.bad_rows}", hint=hint)
     return counted
 
 

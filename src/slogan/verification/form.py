@@ -1,9 +1,8 @@
 """The form of a release: every byte of public/ follows from its rows and its manifest.
 
-A released log is written once more from the rows that were read of it, and must come out the same.
-What a manifest may say is a list: known names, each with values of its kind. Promise and page are
-compared byte for byte, unless they were made with other words, by an older version: these are
-judged by their structure, which is their numbers, their form and their length.
+The released log is written again from its rows, and must have the same bytes. A manifest may have
+only known fields with valid values. Promise and report are compared byte for byte, unless another
+version with other texts wrote them: then their numbers, structure and length are checked.
 """
 
 import ast
@@ -39,7 +38,7 @@ from slogan.verification.comparison import Counted
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
 _ORDER = 'TRY_CAST("user" AS HUGEINT) NULLS LAST, "user", query, url'
-"""Integers in their own order, any other ID in that of its bytes."""
+"""Integers in numeric order, any other ID in the order of its bytes."""
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """Deflate, no name, no comment, no extra field, no time."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -48,7 +47,7 @@ _SPARKS_OWN = {"org.apache.spark.version", "org.apache.spark.sql.parquet.row.met
 
 
 def rows_as_written(evidence: Evidence) -> Finding:
-    """Whether the released log is what its rows are written as, in the documented order."""
+    """Check that writing the rows in the documented order gives the bytes of the released log."""
     shown = evidence.released
     if not shown.log.counts_events:
         twice = _one(
@@ -56,7 +55,7 @@ def rows_as_written(evidence: Evidence) -> Finding:
             'SELECT count(*) - count(DISTINCT ("user", query, url)) FROM shown_rows',
         )
         if twice:
-            return False, f"{twice} rows repeat the user and the pair of another row"
+            return False, f"{twice} rows have the same user and pair as another row"
     released = released_file(evidence.public, evidence.manifest)
     try:
         if released.is_dir():
@@ -64,8 +63,8 @@ def rows_as_written(evidence: Evidence) -> Finding:
         else:
             fault = _file_fault(evidence.sql, shown, released, evidence.manifest)
     except (OSError, EOFError, zlib.error, zstandard.ZstdError, UnicodeDecodeError, duckdb.Error):
-        raise NotPossibleError("the released log cannot be read byte by byte") from None
-    return fault is None, fault or "the rows, written once more in order, give the same bytes"
+        raise NotPossibleError("the released log cannot be read") from None
+    return fault is None, fault or "writing the rows again, in order, gives the same bytes"
 
 
 def _file_fault(
@@ -84,12 +83,12 @@ def _file_fault(
             manifest.versions.get(duckdb.__name__) == duckdb.__version__
             and shown.log.format == "parquet"
         ):
-            return "the rows, written once more in order, give other bytes"
+            return "writing the rows again, in order, gives other bytes"
         if shown.log.format == "parquet":
             return _rows_fault(sql, released, again) or _container_fault(released, shown)
         packing = shown.log.compression
         if not _same(open_bytes(released, packing), open_bytes(again, packing)):
-            return "the rows, written once more in order, give other bytes"
+            return "writing the rows again, in order, gives other bytes"
     return _container_fault(released, shown)
 
 
@@ -111,7 +110,7 @@ def _rows_fault(sql: duckdb.DuckDBPyConnection, released: Path, again: Path) -> 
 
 
 def _columns(shown: Counted) -> str:
-    """SQL of the released columns: the modelled ones, each of its type, and empty ones."""
+    """SQL of the released columns: those with a role in their type, the others empty."""
     columns = shown.log.columns
     roles = {columns.user: '"user"', columns.query: "query", columns.url: "url"}
     if columns.count is not None:
@@ -134,7 +133,7 @@ def _options(shown: Counted) -> str:
 
 
 def _parts_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, parts: list[Path]) -> str | None:
-    """What is wrong with a log in parts, as Spark writes it."""
+    """The fault of a log in parts, as Spark writes it; None if there is none."""
     if shown.log.format == "parquet":
         given = sql.execute('SELECT "user", query, url FROM shown_rows ORDER BY n').fetchall()
         order = f'SELECT "user", query, url FROM shown_rows ORDER BY {_ORDER}'
@@ -149,9 +148,9 @@ def _parts_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, parts: list[Pat
                 if _header(shown) is not None and next(lines, None) != f"{_header(shown)}\n":
                     return f"{part.name} does not begin with the header"
                 if any(line != next(expected, None) for line in lines):
-                    return "the rows, written once more in order, give other bytes"
+                    return "writing the rows again, in order, gives other bytes"
         if next(expected, None) is not None:
-            return "the rows, written once more in order, give other bytes"
+            return "writing the rows again, in order, gives other bytes"
     faults = (_container_fault(part, shown) for part in parts)
     return next((fault for fault in faults if fault), None)
 
@@ -187,19 +186,19 @@ def _quoted(text: str) -> str:
 
 
 def _container_fault(file: Path, shown: Counted) -> str | None:
-    """What a container holds beside its rows."""
+    """Whether a file contains anything besides its rows."""
     if shown.log.format == "parquet":
         return _parquet_fault(file)
     if shown.log.compression == ".gz":
         plain = file.read_bytes().startswith(_GZIP) and _members(file) == 1
-        return None if plain else "its gzip header is not plain"
+        return None if plain else "its gzip header has optional fields, or it has several streams"
     if shown.log.compression == ".zst":
-        return None if _plain_zstd(file) else "its Zstandard frames hold more than rows"
+        return None if _plain_zstd(file) else "its Zstandard frames contain more than rows"
     return None
 
 
 def _members(file: Path) -> int:
-    """How many streams a gzip file has; more than one, or anything after it, is not plain."""
+    """The number of streams in a gzip file; a plain one has exactly one."""
     members, data = 0, file.read_bytes()
     while data:
         stream = zlib.decompressobj(wbits=31)
@@ -234,8 +233,8 @@ def _parquet_fault(file: Path) -> str | None:
             f"count(*) FILTER (cardinality(key_value_metadata) > 0) FROM parquet_metadata({name})"
         ).fetchall()[0]
     if not _WRITERS.match(writer or "") or extra - _SPARKS_OWN or more:
-        return "its Parquet footer holds more than a schema"
-    # Spark adds indexes of pages, of which the footer does not say how long they are.
+        return "its Parquet footer contains more than a schema"
+    # Spark adds page indexes, whose length the footer does not state.
     ours = not writer.startswith("parquet-mr")
     if ours and 4 + int(chunks or 0) + footer + 8 != file.stat().st_size:
         return "the Parquet file has bytes that belong to no column"
@@ -255,7 +254,7 @@ _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 _LIBRARIES = {"python", "duckdb", "highspy", "numpy", "scipy"}
 _GROUPINGS = {"independent", "domains", "spectral", "taxonomy"}
 _GRID = 2**20
-"""Noise is drawn in steps of a grid, and so is all that is measured with it."""
+"""Noise is a multiple of 1/_GRID, and so is every number measured with it."""
 _MOST_RANK = 800
 _BINS = 31
 Accepts = Callable[[object], bool]
@@ -272,7 +271,7 @@ def _one_of(*names: str) -> Accepts:
 
 
 def _allowed(manifest: Manifest) -> dict[str, Accepts]:
-    """What parameters a manifest may have, each with a test of its value."""
+    """The parameters a manifest may have, each with a test of its value."""
     objectives = module_names("slogan.planning.objectives")
     objective = manifest.parameters.get("objective")
     own = _fields("slogan.planning.objectives", str(objective)) if objective in objectives else ()
@@ -304,7 +303,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
 
 
 def _fields(package: str, module: str) -> tuple[str, ...]:
-    """The fields of the classes in a module, read from its source: nothing of it is run."""
+    """The fields of the classes in a module, read from its source without importing it."""
     spec = find_spec(f"{package}.{module}")
     if spec is None or spec.origin is None:
         return ()
@@ -318,13 +317,13 @@ def _fields(package: str, module: str) -> tuple[str, ...]:
 
 
 def manifest_as_written(evidence: Evidence) -> Finding:
-    """Whether the manifest says known things in known ways, and nothing else."""
+    """Check that the manifest has only known fields with valid values, as slogan writes them."""
     manifest = evidence.manifest
     try:
         raw = modest(evidence.public / "manifest.json").decode()
         parsed = json.loads(raw, object_pairs_hook=_without_repetition)
     except (OSError, ValueError):
-        return False, "public/manifest.json cannot be read twice"
+        return False, "public/manifest.json cannot be read, or has a repeated field"
     allowed = _allowed(manifest)
     unknown = [
         name
@@ -340,21 +339,20 @@ def manifest_as_written(evidence: Evidence) -> Finding:
             and raw != manifest.model_dump_json(indent=2) + "\n"
         ),
         f"has {len(unknown)} parameters with unknown names or values": bool(unknown),
-        "has a budget that was not typed as a number": not all(map(_TYPED.fullmatch, budget)),
-        "names versions that are not versions": not _plain_versions(manifest),
-        "has a wording that is not a digest": _DIGEST.fullmatch(manifest.wording) is None,
-        "names another file than the released log": log.file
-        != f"log.{log.format}{log.compression}",
+        "has a budget that is not written as a number": not all(map(_TYPED.fullmatch, budget)),
+        "has invalid version numbers": not _plain_versions(manifest),
+        "has an invalid digest of its wording": _DIGEST.fullmatch(manifest.wording) is None,
+        "does not name the released log": log.file != f"log.{log.format}{log.compression}",
         "has an account that does not follow from its stages": not account_as_written(evidence),
-        "has outputs that the mechanism cannot have given": not _plain_outputs(manifest),
+        "has outputs that the mechanism cannot produce": not _plain_outputs(manifest),
     }
     found = [fault for fault, present in faults.items() if present]
-    return not found, f"the manifest {'; '.join(found) or 'holds known names and values only'}"
+    return not found, f"the manifest {'; '.join(found) or 'has only known, valid fields'}"
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("repeated field")
     return dict(pairs)
 
 
@@ -365,7 +363,7 @@ def _plain_versions(manifest: Manifest) -> bool:
 
 
 def _plain_outputs(manifest: Manifest) -> bool:
-    """Whether figures lie on the grid of the noise, and those that follow from others do."""
+    """Whether measured figures lie on the grid of the noise, and derived ones are consistent."""
     outputs = manifest.outputs
     if outputs is None:
         return True
@@ -387,11 +385,11 @@ _DIGITS = re.compile(r"\d[\d.,^/]*\d|\d")
 _WORD = re.compile(r"[^\s\"'<>()\[\],;]{5,}")
 _ACTIVE = {"script", "iframe", "object", "embed", "form", "link", "base", "img", "input", "a"}
 _LONGER = 3
-"""No page is so many times as long as ours."""
+"""A report that is this many times as long as ours is refused."""
 
 
 def words(evidence: Evidence) -> Finding:
-    """Whether promise and page say what the budget allows."""
+    """Check that the texts of manifest and report are those of the budget."""
     manifest = evidence.manifest
     try:
         promise = promise_of(
@@ -411,14 +409,14 @@ def words(evidence: Evidence) -> Finding:
         return _in_other_words(evidence, promise, page, ours)
     written = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
     if written != (promise.name, promise.guarantees, promise.not_guaranteed):
-        return False, "the manifest promises in other words than its budget allows"
+        return False, "the promise in the manifest is not the one its budget allows"
     if page != ours:
-        return False, "manifest and report do not say what the budget allows"
-    return True, "manifest and report say what the budget allows"
+        return False, "the report does not state what the budget allows"
+    return True, "manifest and report state what the budget allows"
 
 
 def _in_other_words(evidence: Evidence, promise: Promise, page: str, ours: str) -> Finding:
-    """Judge sentences that this version does not know by what can be known of them."""
+    """Check texts of another version by their numbers, structure and length."""
     manifest, form, our_form = evidence.manifest, _Form(), _Form()
     form.feed(page)
     our_form.feed(ours)
@@ -427,13 +425,13 @@ def _in_other_words(evidence: Evidence, promise: Promise, page: str, ours: str) 
     faults = {
         "the manifest promises numbers that its budget does not give": _numbers(said)
         - _numbers(known),
-        "the page shows numbers that are not the manifest's": _numbers(form.text)
+        "the report shows numbers that are not in the manifest": _numbers(form.text)
         - _numbers(our_form.text)
         - _numbers(manifest.model_dump_json()),
-        "the page or the manifest is far longer than ours": len(page) > _LONGER * len(ours)
+        "the report or the manifest is far longer than ours": len(page) > _LONGER * len(ours)
         or len(said) > _LONGER * len(known),
-        "the page holds more than text": form.active or "default-src 'none'" not in page,
-        "the page or the manifest names a user or a url of the log": _names_of_log(
+        "the report contains more than text": form.active or "default-src 'none'" not in page,
+        "the report or the manifest names a user or a url of the log": _names_of_log(
             evidence, _words_of(f"{form.text} {said}") - _words_of(f"{our_form.text} {known}")
         ),
     }
@@ -441,13 +439,13 @@ def _in_other_words(evidence: Evidence, promise: Promise, page: str, ours: str) 
     if found:
         return False, "; ".join(found)
     return True, (
-        f"written with other words, by slogan {manifest.slogan_version}: numbers and form are what "
-        "the budget allows; sentences were not compared"
+        f"written by slogan {manifest.slogan_version} with other texts: numbers and structure are "
+        "what the budget allows; sentences were not compared"
     )
 
 
 class _Form(HTMLParser):
-    """The text of a page, and whether it holds what could act, load or hide something."""
+    """The text of a page, and whether it has active, external or hidden content."""
 
     def __init__(self) -> None:
         super().__init__()

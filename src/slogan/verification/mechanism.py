@@ -1,7 +1,7 @@
-"""Whether the mechanism explains a release: each pair can have been selected, each number is noisy.
+"""Check that the mechanism explains a release: pairs could be selected, and numbers have noise.
 
-Everything is computed anew from the log and the account of the manifest, in floating point: what is
-judged here are probabilities, each with a false alarm in less than one of 10^7 honest releases.
+Everything is computed again from the log and the manifest's account, in floating point: these are
+statistical tests, each with less than one false alarm in 10^7 honest releases.
 The calculation is in docs/explanation/verification.md.
 """
 
@@ -20,9 +20,9 @@ from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 FALSE_ALARM = 1e-8
 """The chance that one comparison fails although the release is honest."""
 _RARE_EVENT = 1e-2
-"""A pair that the mechanism selects with a chance below its δ is refused, unless the log has so
-many such pairs that some are to be expected. An honest release has one with a chance of at most
-users × δ/2: then δ has happened, and the release does show what one user searched."""
+"""A released pair whose selection had a chance below δ is refused, unless the log has enough such
+pairs to expect one. An honest release has one with a chance of at most users × δ/2; it then does
+show what one user searched."""
 _MOST = 100
 _DEVIATIONS = 7
 _LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -31,16 +31,16 @@ _LEVELS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 NORM, MOST_CLICKS, MOST_COVERED, LARGEST = 6, 2**15, 75, 30
 _NEVER, _TINY = 1e-12, 1e-300
 _KEPT_AS_MEASURED = ("output_size", "frequent_pairs")
-"""Objectives of which each released count is the measured one."""
+"""Objectives that release each count as measured."""
 _UNSEEN = 1e-7
-"""Noise so small, in standard deviations, is drawn with a chance of less than 10^-7."""
+"""Noise of at most this many standard deviations has a chance of less than 10^-7."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Thresholds:
-    """When a pair is selected: its sum of weights and noise exceeds a level, in one of the rounds.
+    """The selection rule: a pair's sum of weights and noise exceeds a level in one of the rounds.
 
-    A round has seen so many units of weight, and noise of variance `variance` for each unit.
+    `units` is the weight counted up to each round; its noise has variance `variance` per unit.
     """
 
     units: Floats
@@ -56,7 +56,7 @@ class _Thresholds:
 
 
 def _tail(chance: Floats) -> Floats:
-    """What a standard normal exceeds with this chance."""
+    """The value that a standard normal exceeds with this chance."""
     return -np.asarray(ndtri(chance), dtype=np.float64)
 
 
@@ -94,12 +94,12 @@ _SELECTORS = {"pooled": _pooled, "weighted_gaussian": _weighted_gaussian}
 def _stage(evidence: Evidence, name: str) -> SpentStage:
     found = [stage for stage in spent_on(evidence).stages if stage.name == name]
     if len(found) != 1:
-        raise NotPossibleError(f"the manifest does not list one stage of {name}")
+        raise NotPossibleError(f"the manifest does not list exactly one stage named {name}")
     return found[0]
 
 
 def _thresholds(evidence: Evidence) -> _Thresholds | None:
-    """Those of the release's selector; None if it is not one of ours."""
+    """The thresholds of the release's selector; None if it is unknown here."""
     make = _SELECTORS.get(str(evidence.manifest.parameters.get("selector")))
     if make is None:
         return None
@@ -108,10 +108,10 @@ def _thresholds(evidence: Evidence) -> _Thresholds | None:
 
 
 def selectable(evidence: Evidence) -> Finding:
-    """Whether each released pair has enough users in the log to have been selected."""
+    """Check that each released pair has enough users in the log to be selected."""
     thresholds = _thresholds(evidence)
     if thresholds is None:
-        return True, "the thresholds of this selector are not known here"
+        return True, "not checked: the thresholds of this selector are not known to verify"
     delta = float(part(_stage(evidence, "selection"), "slack"))
     weight, inclusion, released = evidence.compared.weights(thresholds.heaviest.tolist())
     # A pair of a single user with more than 100 pairs is one of the 100 with this chance.
@@ -124,12 +124,12 @@ def selectable(evidence: Evidence) -> Finding:
         if seen and at_least(seen, expected) < allowed:
             faults = max(faults, seen)
     if faults:
-        return False, f"{faults} released pairs have too few users to have been selected"
-    return True, f"all {int(released.sum())} released pairs can have been selected by their users"
+        return False, f"{faults} released pairs have too few users to be selected"
+    return True, f"all {int(released.sum())} released pairs have enough users to be selected"
 
 
 def at_least(seen: int, expected: float) -> float:
-    """A bound on the chance of seeing so many independent events, or more (Chernoff)."""
+    """A bound on the chance of at least `seen` independent events (Chernoff)."""
     if seen <= expected or expected <= 0:
         return float(seen <= expected)
     # For a single event the expected number itself is the sharper bound.
@@ -139,21 +139,21 @@ def at_least(seen: int, expected: float) -> float:
 
 
 def counts_noisy(evidence: Evidence) -> Finding:
-    """Whether released counts differ from the log's as their noise does, by its exact law."""
+    """Check that the differences between released and true counts have the law of the noise."""
     parameters = evidence.manifest.parameters
     if parameters.get("output_size") is not None or parameters.get("objective") not in (
         *_KEPT_AS_MEASURED,
         None,
     ):
-        return True, "the objective changes counts, so their noise cannot be seen"
+        return True, "not checked: the objective changes the counts, so their noise is not visible"
     deviation = math.sqrt(part(_stage(evidence, "counts"), "variance"))
     rows = evidence.compared.clipped(NORM, MOST_CLICKS)
     if not rows:
         return False, "no released pair is in the input log"
     released, exact, whole = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
-    # A count of which noise left less than a half is not released: what is seen is the rest.
+    # Counts below a half after noise are not released, so the law is conditional on the rest.
     below = ndtr((0.5 - exact) / deviation)
-    # A whole number stands for all that is rounded to it, from half a click less to half more.
+    # A released integer is a rounded value, from half a click less to half a click more.
     low, high = (
         _score((ndtr((released + half - exact) / deviation) - below) / np.maximum(1 - below, _TINY))
         for half in (-0.5, 0.5)
@@ -162,26 +162,27 @@ def counts_noisy(evidence: Evidence) -> Finding:
     quarter = max(1, len(order) // 4)
     groups = {"": order, " of the largest": order[:quarter], " of the smallest": order[-quarter:]}
     faults = [
-        f"{_spread(low[group], high[group]):.3f} times the variance claimed{name}"
+        f"{_spread(low[group], high[group]):.3f} times the claimed variance{name}"
         for name, group in groups.items()
         if not _has_law(low[group], high[group])
     ]
     equal = int(((np.abs(released - exact) < 0.5) | (released == whole)).sum())
-    # Of a single whole number, and there are two, the chance is at most the largest density.
+    # There are two such integers per count; the chance of each is at most the largest density.
     density = 1 / (deviation * math.sqrt(2 * math.pi) * np.maximum(1 - below, _TINY))
     by_chance = float(np.minimum(1.0, 2 * density).sum())
     if at_least(equal, by_chance) < FALSE_ALARM:
-        faults.append(f"{equal} counts are those of the log, without noise")
+        faults.append(f"{equal} counts equal to the log's, without noise")
     if faults:
         return False, f"the noise of {len(rows)} counts has {'; '.join(faults)}"
     return (
         True,
-        f"{len(rows)} counts have {_spread(low, high):.3f} times the variance of their noise",
+        f"the noise of {len(rows)} counts has {_spread(low, high):.3f} times the claimed variance, "
+        "which chance explains",
     )
 
 
 def _score(place: Floats) -> Floats:
-    """Where a standard normal has this share of its mass below."""
+    """The quantile of a standard normal."""
     return np.asarray(ndtri(np.clip(place, 1e-15, 1 - 1e-15)), dtype=np.float64)
 
 
@@ -190,7 +191,7 @@ def _spread(low: Floats, high: Floats) -> float:
 
 
 def _has_law(low: Floats, high: Floats) -> bool:
-    """Whether scores between these are a standard normal's: their squares, their sum, their law."""
+    """Whether scores between these bounds fit a standard normal: squares, sum and distribution."""
     n = len(low)
     most = np.maximum(low**2, high**2).sum()
     least = np.where((low < 0) & (high > 0), 0.0, np.minimum(low**2, high**2)).sum()
@@ -207,12 +208,12 @@ def _has_law(low: Floats, high: Floats) -> bool:
 
 
 def law_chance(n: int, gap: float) -> float:
-    """The chance that n numbers stray this far from their law (Kolmogorov)."""
+    """The chance that n numbers deviate this far from their law (Kolmogorov)."""
     return float(np.asarray(kolmogorov(math.sqrt(n) * max(gap, 0.0))))
 
 
 def outputs_noisy(evidence: Evidence) -> Finding:
-    """Whether the noisy figures of the manifest are near the log's, and not equal to them."""
+    """Check that the manifest's noisy figures are near the log's, and not equal to them."""
     outputs, found = evidence.manifest.outputs, evidence.compared
     if outputs is None:
         raise NotPossibleError("the manifest has no outputs")
@@ -225,7 +226,7 @@ def outputs_noisy(evidence: Evidence) -> Finding:
         ),
         "users by pairs": int((bins == np.rint(bins)).sum()) > 1,
     }
-    # Nobody holds more selected pairs than pairs that can be selected: further bins are noise.
+    # No user holds more selected pairs than selectable ones: the bins above are pure noise.
     empty = bins[_most_held(evidence) + 1 :] / deviation
     if len(empty):
         faults["bins without users"] = not _has_law(empty, empty)
@@ -241,12 +242,12 @@ def outputs_noisy(evidence: Evidence) -> Finding:
         }
     wrong = [name for name, present in faults.items() if present]
     if wrong:
-        return False, f"not the noisy figures of this log: {', '.join(wrong)}"
-    return True, "the published figures are near the log's, and differ from them as noise does"
+        return False, f"some published figures are not this log's plus noise: {', '.join(wrong)}"
+    return True, "the published figures are the log's plus noise of the stated size"
 
 
 def _most_held(evidence: Evidence) -> int:
-    """The most pairs that one user holds among those that may have been selected."""
+    """The largest number of selectable pairs that one user holds."""
     thresholds = _thresholds(evidence)
     if thresholds is None:
         return LARGEST

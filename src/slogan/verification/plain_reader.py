@@ -1,7 +1,7 @@
-"""A plain reader of logs, line by line: the second opinion on what an engine reads.
+"""A plain reader of logs, line by line, to check what an engine reads.
 
 It is written from the documentation and shares no code with the engines, so that a mistake in
-theirs shows as a difference. It is slow, and simple enough to be read in a minute.
+theirs shows as a difference. It is slow, and short enough to review in a minute.
 """
 
 import json
@@ -20,7 +20,7 @@ NESTED = "nested"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_TEXT = "not text in this encoding"
 _SIGNS = "\x1c\x1d\x1e\x1f"
-"""Engines read a line as one field that ends with these signs, so no line may hold them."""
+"""Engines use these characters as the delimiter of whole lines, so no line may contain them."""
 _MOST_CLICKS = 2**53
 _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
@@ -31,7 +31,7 @@ _NOT_JSON = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 
 
 class Row(NamedTuple):
-    """A row of a log; with a reason if it does not count."""
+    """A row of a log, with the reason if it is not counted."""
 
     user: str | None
     query: str | None
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class LenientError(Exception):
-    """JSON that the standard forbids and some readers take: no reader decides for another."""
+    """JSON that the standard forbids and some readers accept: readers would disagree on it."""
 
 
 def rows_of(log: SearchLog) -> Generator[Row]:
@@ -55,7 +55,7 @@ def rows_of(log: SearchLog) -> Generator[Row]:
 
 
 def _lines(file: Path, compression: str) -> Generator[bytes]:
-    """Every line that is not empty. It ends with a line feed, after a return or not."""
+    """Every line that is not empty. Lines end with LF or CRLF."""
     with open_bytes(file, compression) as data:
         first = True
         for line in data:
@@ -67,7 +67,7 @@ def _lines(file: Path, compression: str) -> Generator[bytes]:
 
 
 def row_reader(log: SearchLog) -> Callable[[bytes], Row]:
-    """Tells what one line says, whatever stands in others."""
+    """A function that reads one line, independent of all others."""
     roles, names = log.columns.roles, log.columns.names
     places = {role: names.index(name) for role, name in roles.items()}
 
@@ -136,7 +136,7 @@ def _refuse(constant: str) -> None:
 
 
 def _as_written(number: str) -> float | str:
-    """The number; its text if it is beyond all floats, and so no clicks."""
+    """The number; its text if it overflows a float, and so is not a count."""
     return float(number) if math.isfinite(float(number)) else number
 
 
@@ -152,7 +152,7 @@ def _json_text(value: object) -> str | None:
 
 
 def judged(values: Mapping[str, str | None]) -> Row:
-    """The row of these values by role, or why it does not count. Events have no count."""
+    """The row of these values by role, or why it is not counted. Events have no count."""
     user, query, url = values["user"], values["query"], values["url"]
     if not url:
         return _refused(NO_CLICK)
@@ -169,7 +169,7 @@ def judged(values: Mapping[str, str | None]) -> Row:
 
 
 def _no_clicks(number: float) -> str | None:
-    """Why a number is not one of clicks; None if it is."""
+    """Why a number is not a number of clicks; None if it is."""
     if number <= 0:
         return "count negative" if number < 0 else "count zero"
     if number >= _MOST_CLICKS:
@@ -182,7 +182,7 @@ def _refused(reason: str) -> Row:
 
 
 def number(text: str | None) -> float | None:
-    """The number that a text is: as in C, with _ between digits, and one + before it."""
+    """Parse a number: as in C, with _ allowed between digits, and one leading +."""
     if text is None:
         return None
     if text.isascii() and text.isdigit():

@@ -1,6 +1,6 @@
 """Checks of releases by `sanitize --counts private` and `synthesize`: constants, noise, users.
 
-What Theorems R and S need is computed anew, from the manifest and both logs.
+The conditions of Theorems R and S are computed again from the manifest and both logs.
 """
 
 import math
@@ -36,23 +36,23 @@ from slogan.verification.mechanism import (
 from slogan.verification.users import dealt
 
 _NORM_SQUARED = {"counts": NORM**2, "sizes": 1, "coverage": MOST_COVERED**2, "association": 1}
-"""Of the stages that are not selection."""
+"""By stage, for all stages but selection."""
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
 
 _ROW_SHARES = {"selection": Fraction(7, 10), "counts": Fraction(1, 4), "sizes": Fraction(1, 20)}
 _ROW_MECHANISMS = {"counts": "gaussian", "sizes": "gaussian", "sampling": "capped_sampling"}
-"""Of the stages that every such release has; the others select pairs, with Gaussian noise."""
+"""Of the stages of every such release; any other stage selects pairs, with Gaussian noise."""
 _ROW_CONSTANTS = {
     "counts_norm": NORM,
     "counts_most_clicks": MOST_CLICKS,
     "sizes_largest": LARGEST,
 }
 _ROUNDED = 1 + Fraction(1, 10**15)
-"""A budget is read with other digits here than where the release was made; the account is exact."""
+"""Allows for another rounding of the budget where the release was made; the account is exact."""
 
 _USER_SHARES = {"selection": 50, "counts": 20, "association": 23, "sizes": 5, "coverage": 2}
-"""In parts of 100, where association is looked at."""
+"""In percent, for releases that measure association."""
 _USER_CONSTANTS = {
     **_ROW_CONSTANTS,
     "coverage_most_clicks": MOST_COVERED,
@@ -67,34 +67,36 @@ _Budget: TypeAlias = tuple[Fraction, Fraction]
 def _constants(
     evidence: Evidence, constants: Mapping[str, int], shares: _Shares, own: _Stages
 ) -> Finding:
-    """Whether parameters, shares and the norms of the stages but selection are as published."""
+    """Check parameters, shares, and the norms of all stages but selection, against the docs."""
     told, names = evidence.manifest.parameters, {stage.name for stage in own}
     faults = sum(told.get(name) != value for name, value in constants.items())
     faults += sum(told.get(f"share_{name}") != str(share) for name, share in shares.items())
-    # without any category there is nothing to associate, and nothing is looked at
+    # a log without categories has no association to measure
     faults += len((names ^ (set(shares) - {"selection"})) - {"association"})
     faults += sum(part(stage, "norm_squared") != _NORM_SQUARED[stage.name] for stage in own)
-    return faults == 0, f"{faults} parameters differ from the published constants"
+    if faults == 0:
+        return True, "all parameters have their documented values"
+    return False, f"parameters that differ from their documented values: {faults}"
 
 
 def _scales(
     own: _Stages, selection: _Stages, shares: _Shares, budget: _Budget, *, exact: bool
 ) -> Finding:
-    """Noise scales follow from budget and shares alone, so no log can have chosen them.
+    """Check that noise scales follow from budget and shares alone, and not from the log.
 
-    Selection may set δ aside, and noise may need as much; unless δ is exact, a little more.
+    Selection may set δ aside, and noise may need as much; slightly more unless δ is exact.
     """
     epsilon, delta = budget
     rooms = [cost([stage])[0] / shares[stage.name] for stage in own]
     room, (mu_squared, _, slack) = max(rooms), cost(selection)
     more, rounded = (Fraction(1), Fraction(1)) if exact else (1 + _CLOSE, _ROUNDED)
     faults = {
-        "its stages do not share the budget as published": room - min(rooms) > _CLOSE * room,
+        "the stages do not share the budget as documented": room - min(rooms) > _CLOSE * room,
         "selection spends more than its share": mu_squared
         > shares["selection"] * room * (1 + _CLOSE)
         or slack > delta * more,
         "noise is smaller than the budget allows": delta_at_most(epsilon, room) > delta * rounded,
-        "noise is not what the budget asks for": delta_at_most(epsilon, room * (1 + 2 * _CLOSE))
+        "noise is larger than the budget requires": delta_at_most(epsilon, room * (1 + 2 * _CLOSE))
         <= delta,
     }
     found = [fault for fault, present in faults.items() if present]
@@ -102,7 +104,7 @@ def _scales(
 
 
 def _strength(evidence: Evidence) -> Finding:
-    """Whether the budget is one that slogan releases under, or was accepted although it is weak."""
+    """Check that slogan allows the budget, or that a weak one was accepted explicitly."""
     manifest = evidence.manifest
     _ = evidence.promised
     try:
@@ -115,8 +117,8 @@ def _strength(evidence: Evidence) -> Finding:
     if accepted:
         detail = f"made with --accept-weak-privacy. {detail}".strip()
     elif any(weakness.refused for weakness in weak):
-        return False, f"slogan refuses this budget, and nothing says it was accepted. {detail}"
-    return True, f"WEAK: {detail}" if weak else detail or "slogan warns of nothing in this budget"
+        return False, f"slogan refuses this budget without --accept-weak-privacy. {detail}"
+    return True, f"WEAK: {detail}" if weak else detail or "slogan has no warning for this budget"
 
 
 def _row_constants(evidence: Evidence) -> Finding:
@@ -126,14 +128,14 @@ def _row_constants(evidence: Evidence) -> Finding:
 
 
 def _cap(evidence: Evidence) -> Finding:
-    """The cap follows from the budget and the share alone, so no log can have chosen it."""
+    """Check that the cap follows from the budget and the share alone, and not from the log."""
     cap, share = part(_row_stages(evidence)["sampling"], "cap"), _share(evidence)
     epsilon, delta = budget_of(evidence.promised)
     shown = shown_at_most(cap)
     within = cap <= share * epsilon * _ROUNDED and shown <= share * delta * _ROUNDED
     more = cap * (1 + _CLOSE)
     follows = within and (more > share * epsilon or shown_at_most(more) > share * delta)
-    detail = f"a user is shown with a chance of at most {float(shown):.6g}, by a cap that "
+    detail = f"rows of a given user appear with a chance of at most {float(shown):.6g}; this cap "
     return follows, f"{detail}{'follows' if follows else 'does not follow'} from the budget"
 
 
@@ -150,11 +152,11 @@ def _row_scales(evidence: Evidence) -> Finding:
 
 
 def _rate(evidence: Evidence) -> Finding:
-    """No more clicks than the cap explains: users × cap on average, and 7 σ more at most."""
+    """Check that the clicks fit the cap: users × cap on average, and 7 σ more at most."""
     clicks, users = evidence.compared.clicks, evidence.compared.users
     mean = users * float(part(_row_stages(evidence)["sampling"], "cap"))
     most = mean + 7 * math.sqrt(mean) + 20
-    return clicks <= most, f"{clicks} clicks released, where the cap explains up to {most:.0f}"
+    return clicks <= most, f"{clicks} clicks released; the cap explains up to {most:.0f}"
 
 
 def _row_stages(evidence: Evidence) -> dict[str, SpentStage]:
@@ -163,7 +165,7 @@ def _row_stages(evidence: Evidence) -> dict[str, SpentStage]:
     mechanisms = {stage.name: stage.mechanism for stage in listed}
     expected = dict.fromkeys(stages, "gaussian") | _ROW_MECHANISMS
     if len(stages) < len(listed) or mechanisms != expected or len(expected) == len(_ROW_MECHANISMS):
-        raise NotPossibleError("the manifest lists other stages than such a release has")
+        raise NotPossibleError("the manifest does not list the stages of such a release")
     return stages
 
 
@@ -202,7 +204,7 @@ def _user_scales(evidence: Evidence) -> Finding:
     own = [stage for stage in stages if stage.name in _NORM_SQUARED]
     selection = [stage for stage in stages if stage.name not in _NORM_SQUARED]
     if not own or not selection or any(stage.mechanism != "gaussian" for stage in stages):
-        raise NotPossibleError("the manifest lists other stages than such a release has")
+        raise NotPossibleError("the manifest does not list the stages of such a release")
     if any(stage.name not in shares for stage in own):
         raise NotPossibleError("the manifest lists stages without a share of the budget")
     epsilon, delta = budget_of(evidence.promised)

@@ -1,4 +1,4 @@
-"""The users of a release: IDs that stand for nobody, rows that were drawn or dealt at random.
+"""Checks of a release's users: new IDs are random, and rows are sampled or assigned at random.
 
 Like those of `mechanism`, the checks compare with the law of an honest release. Proofs of the
 chances are in docs/explanation/verification.md.
@@ -26,11 +26,11 @@ _TEXT = 2**31 - 1
 _BITS = {"INTEGER": 31, "BIGINT": 63, "HUGEINT": 127, "UINTEGER": 32, "UBIGINT": 64}
 _DIGESTS = ("md5", "sha1", "sha256", "sha512", "blake2b", "sha3_256")
 _TRIED = 20_000
-"""So many real IDs are tried with every function that may have made new ones of them."""
+"""The number of real IDs to which the common functions of an ID are applied."""
 _CORRELATED = 6.5
 """Standard deviations of a rank correlation; exceeded by chance in one of 10^10."""
 _CLASSES = 50
-"""More than the classes of users that a synthetic log has: they bring equal pairs together."""
+"""More than the classes of users in a synthetic log: users of a class share pairs more often."""
 _FEW = 0.02
 _OVERDISPERSED = 12
 _VISITS = 31
@@ -47,9 +47,9 @@ def largest_id(user_type: str) -> int:
 
 
 def user_ids(evidence: Evidence) -> Finding:
-    """Whether user-IDs look drawn at random, and are no function of the log's."""
+    """Check that user-IDs look random, and are not a function of the log's."""
     if evidence.manifest.pseudonyms == "keep":
-        return True, "the log's own, as the manifest says"
+        return True, "the original user-IDs, as the manifest states"
     _, shown = evidence.logs()
     columns = shown.log.columns
     user_type = shown.types[columns.names.index(columns.user)]
@@ -62,7 +62,7 @@ def user_ids(evidence: Evidence) -> Finding:
         numbers, most = [_integer(text) for text in ids], largest_id(user_type)
     known = [n for n in numbers if n is not None and 0 < n <= most]
     faults = {
-        f"{len(ids) - len(known)} are not fresh IDs of this column": len(known) < len(ids),
+        f"{len(ids) - len(known)} are not valid new IDs for this column": len(known) < len(ids),
     }
     if len(known) == len(ids) > 0:
         drawn = np.array([float(n) for n in known])
@@ -71,19 +71,19 @@ def user_ids(evidence: Evidence) -> Finding:
             "they are evenly spaced": user_type != "UUID" and _spaced(known, most),
             "they follow the clicks of their users": _correlated(drawn, clicks)
             or _correlated(drawn, pairs),
-            "they are made from the log's user-IDs": _made_from(real, set(known), most),
+            "they are computed from the log's user-IDs": _made_from(real, set(known), most),
         }
         faults["they follow the log's user-IDs"] = any(
             _correlated(*orders) for orders in _orders(evidence)
         )
     found = [fault for fault, present in faults.items() if present]
     return not found, f"of {len(ids)} user-IDs: {'; '.join(found)}" if found else (
-        f"{len(ids)} user-IDs, spread evenly over all that fit their column"
+        f"{len(ids)} new user-IDs, spread evenly over the range of their column"
     )
 
 
 def _integer(text: str) -> int | None:
-    """The integer that is written in the one way there is for its column."""
+    """The integer of a text; None unless it is written in canonical form."""
     if not re.fullmatch(r"[1-9][0-9]*(\.0+)?", text) and not re.fullmatch(
         r"[0-9.]+e\+?[0-9]+", text
     ):
@@ -104,7 +104,7 @@ def _uuid(text: str) -> int | None:
 
 
 def _even(drawn: Floats, most: int, low: list[int]) -> bool:
-    """Whether numbers are those of a uniform draw, as far as their size and last bits tell."""
+    """Whether the size and the last bits of numbers fit a uniform draw."""
     n = len(drawn)
     gap = np.abs(np.sort(drawn / most) - (np.arange(n) + 0.5) / n).max()
     if law_chance(n, float(gap) - 0.5 / n) < FALSE_ALARM:
@@ -128,7 +128,7 @@ def _spaced(known: list[int], most: int) -> bool:
 
 
 def _correlated(one: Floats, other: Floats) -> bool:
-    """Whether two orders agree more than chance allows (Spearman, ties at their mean rank)."""
+    """Whether two rankings agree more than chance allows (Spearman, ties at their mean rank)."""
     if len(one) < 10:
         return False
     ranks = [_ranks(values) for values in (one, other)]
@@ -145,14 +145,14 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _orders(evidence: Evidence) -> Iterator[tuple[Floats, Floats]]:
-    """New IDs beside order, value and last bits of the real ones, where both are known."""
+    """New IDs with the order, value and last bits of the real ones, where both are known."""
     table = evidence.curators("pseudonyms.parquet")
     if table is None:
         return
     try:
         pairs = evidence.compared.named(table)
     except (duckdb.Error, LogFormatError):
-        return  # `users_from_log` says so
+        return  # `users_from_log` reports it
     new = [_integer(shown) for _, shown in pairs]
     if not pairs or None in new:
         return
@@ -170,7 +170,7 @@ def _orders(evidence: Evidence) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _made_from(real: list[str], shown: set[int], most: int) -> bool:
-    """Whether a common function of real IDs gives shown ones, more often than chance does."""
+    """Whether a common function of real IDs gives released ones more often than by chance."""
     hits: dict[int, int] = {}
     for text in real:
         for number, made in enumerate(_functions(text, most)):
@@ -181,7 +181,7 @@ def _made_from(real: list[str], shown: set[int], most: int) -> bool:
 
 
 def _functions(text: str, most: int) -> Iterator[int]:
-    """What may be made of an ID: itself, shifted, reversed, or hashed and made to fit."""
+    """Common functions of an ID: itself, shifted, reversed, or hashed and reduced to the range."""
     value = _integer(text) or 0
     yield from (value, value + 1, 2 * value, most - value, most + 1 - value)
     yield int(str(value)[::-1])
@@ -201,50 +201,50 @@ def _functions(text: str, most: int) -> Iterator[int]:
 
 
 def drawn(evidence: Evidence) -> Finding:
-    """Whether as many users, and rows, are shown as drawing them at random explains."""
+    """Check that the numbers of released users and rows fit random sampling."""
     faults: list[str] = []
     for what, chances, seen in evidence.compared.exposure():
         mean, spread = float(chances.sum()), math.sqrt(float((chances * (1 - chances)).sum()))
         if abs(seen - mean) > _DEVIATIONS * spread + _DEVIATIONS:
-            faults.append(f"{seen} {what} are shown, where chance explains {mean:.0f}")
-    return not faults, "; ".join(faults) or "as many users and rows are shown as chance explains"
+            faults.append(f"{seen} {what} are released; sampling would give about {mean:.0f}")
+    return not faults, "; ".join(faults) or "the numbers of users and rows fit random sampling"
 
 
 def dealt(evidence: Evidence) -> Finding:
-    """Whether the clicks of each pair were dealt to made-up users as `synthesize` deals them.
+    """Check that each pair's clicks are assigned to synthetic users as `synthesize` does.
 
-    A pair with c clicks is dealt to V = c/each users, `each` being one number for all pairs, and
-    its further clicks fall on them at random.
+    A pair with c clicks is assigned to V = c/each users, with the same `each` for all pairs; its
+    further clicks are assigned to them at random.
     """
     pair, clicks, sizes = evidence.compared.dealt_rows()
     if not len(pair):
-        return False, "no row is shown"
+        return False, "the released log has no rows"
     outputs = evidence.manifest.outputs
     rows = np.bincount(pair)
     total = np.bincount(pair, clicks).astype(np.int64)
     visits = _visits(total, _holdings(total, rows))
-    # A user who is dealt a pair twice shows one row of it.
+    # A user who is assigned a pair twice has one row of it.
     twice = _CLASSES * float((sizes * (sizes - 1)).sum()) / 2 * (visits / visits.sum()) ** 2
     clear = twice < _FEW
     fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
     excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
     faults = {
-        f"{len(sizes)} users are shown, more than the manifest says": outputs is None
+        f"{len(sizes)} users are released, more than the manifest states": outputs is None
         or len(sizes) > outputs.users,
-        "some pairs are dealt to more users than their clicks allow": (visits < rows).any(),
-        f"{fewer} of {len(rows)} pairs are not dealt to users by their clicks": at_least(
+        "some pairs have more users than their clicks allow": (visits < rows).any(),
+        f"{fewer} of {len(rows)} pairs have fewer users than their clicks require": at_least(
             fewer, explained + 1e-3
         )
         < FALSE_ALARM,
-        "the clicks of each pair do not fall on its users at random": excess > _OVERDISPERSED,
-        "a user has far more clicks of a pair than fall on one at random": _heaviest_chance(
+        "the clicks of the pairs are not assigned to users at random": excess > _OVERDISPERSED,
+        "a user has far more clicks of a pair than random assignment explains": _heaviest_chance(
             pair, clicks, total, visits
         )
         < FALSE_ALARM,
         **_copies(evidence),
     }
     found = [fault for fault, present in faults.items() if present]
-    return not found, "; ".join(found) or f"{len(pair)} rows are dealt as made-up users are"
+    return not found, "; ".join(found) or f"all {len(pair)} rows fit random synthetic users"
 
 
 def _visits(total: Ints, holdings: int) -> Ints:
@@ -253,7 +253,7 @@ def _visits(total: Ints, holdings: int) -> Ints:
 
 
 def _holdings(total: Ints, rows: Ints) -> int:
-    """The fewest holdings of all users together that explain the rows of each pair."""
+    """The smallest total of pairs over all users that explains the rows of each pair."""
     low, high = 1, int(total.sum())
     while low < high:
         middle = (low + high) // 2
@@ -265,7 +265,7 @@ def _holdings(total: Ints, rows: Ints) -> int:
 
 
 def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.ndarray) -> float:
-    """By how many standard deviations clicks vary more, or less, than dealt at random.
+    """By how many standard deviations the variation of clicks differs from random assignment.
 
     With n further clicks on V rows, Σ(x − n/V)²/(n/V) has mean V − 1 and variance
     2(V − 1)(n − 1)/n.
@@ -283,9 +283,9 @@ def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.nda
 
 
 def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, visits: Ints) -> float:
-    """The chance that some row has as many clicks as the heaviest, if it is all that a user holds.
+    """The chance of a row as heavy as the heaviest, if its user was assigned that pair only.
 
-    A user holds at most 30 pairs, which may be the same one again and again where few are released.
+    A user is assigned at most 30 pairs, which may all be the same one where few are released.
     """
     further, share = total - visits, np.minimum(1.0, _VISITS / np.maximum(visits, 1))
     more = np.maximum(clicks - _VISITS, 0)
@@ -295,13 +295,13 @@ def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, visits: Ints) -> f
 
 
 def _copies(evidence: Evidence) -> dict[str, bool]:
-    """Whether made-up users hold just what users of the log hold, more often than chance does.
+    """Check whether synthetic users match users of the log more often than by chance.
 
-    Chance is what the release itself shows: users that two of its own, with a pair in common,
-    would make if they exchanged another. Copies of real users match the log, exchanges do not.
+    The chance is estimated from the release: exchange one pair between two of its users with a
+    pair in common. Copies of real users match the log; exchanged ones do not.
     """
     return {
-        f"{matching} of {users} users with {size} pairs hold exactly the released pairs of a user "
+        f"{matching} of {users} users with {size} pairs have exactly the released pairs of a user "
         "of the log": at_least(matching, 4 * users * (matched + 1) / max(exchanged, 1) + 1)
         < FALSE_ALARM
         for size, users, matching, exchanged, matched in evidence.compared.copies()

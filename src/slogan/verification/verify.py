@@ -51,10 +51,10 @@ _ACCOUNTS: dict[ReleaseKind, Checks] = {
 
 @runtime_checkable
 class InFolder(Protocol):
-    """A release as `sanitize()` or `synthesize()` returned it; what makes one is unknown here."""
+    """A release as `sanitize()` or `synthesize()` returned it, without importing either."""
 
     def in_folder(self) -> AbstractContextManager[Path]:
-        """The folder where it was saved, or a private one as long as it is looked at."""
+        """The folder where it was saved, or a temporary private one."""
         ...
 
 
@@ -65,13 +65,13 @@ def verify(
     budget: PrivacyBudget | None = None,
     engine: str | EngineSettings = "duckdb",
 ) -> Verdict:
-    """Check a release against the log it was made from, with code of its own for every check.
+    """Check a release against the log it was made from, with independent code for every check.
 
     Args:
         log: The input log; a path is read with the columns that the manifest names.
         release: A release as `sanitize()` or `synthesize()` returned it, saved or not, or the
             folder of one.
-        budget: What the release must obey, beside its manifest's own budget.
+        budget: The agreed budget, which the release must keep in addition to its manifest's.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`. It reads
             a log that is not in files; files are read line by line, and compared with DuckDB.
     """
@@ -85,18 +85,18 @@ def verify(
 def verify_public(folder: str | Path, *, budget: PrivacyBudget | None = None) -> Verdict:
     """Check the public half of a release without the log, as its recipient can.
 
-    It shows that the files are whole and belong together, and that the account fits the budget.
-    Only `verify()`, with the log, shows that the release was made as it says.
+    It shows that the files are complete and consistent, and that the account fits the budget.
+    Only `verify()`, with the log, shows that the release was made as its manifest states.
 
     Args:
         folder: The folder `public` of a release, or a copy of it.
-        budget: What the release must obey, beside its manifest's own budget.
+        budget: The agreed budget, which the release must keep in addition to its manifest's.
     """
     public = Path(folder)
     if not (public / "manifest.json").is_file():
         above = (public / "public/manifest.json").is_file()
         raise OptionError(
-            f"{public} is a whole release" if above else f"{public} holds no manifest.json",
+            f"{public} is a whole release" if above else f"{public} has no manifest.json",
             hint=f"slogan verify LOG {public}; or, without the log: slogan verify {public}/public"
             if above
             else "give the folder `public` of a release",
@@ -105,7 +105,7 @@ def verify_public(folder: str | Path, *, budget: PrivacyBudget | None = None) ->
 
 
 def _require_release(folder: Path, log: SearchLog | Source) -> None:
-    """Refuse what is not the folder of a release, with the command that was meant."""
+    """Raise an error for a folder that is not a release, with the command that was meant."""
     if (folder / "public").is_dir():
         return
     if (folder / "manifest.json").is_file():

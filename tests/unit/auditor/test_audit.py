@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.auditor.attacked import CONDITIONAL, END_TO_END, MODES, attacked, caught
 
 import slogan
-from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, shown_at_least, told_apart
+from slogan.auditor import MOST_ATTACKS, Claim, at_least, at_most, distinguished, shown_at_least
 from slogan.auditor.private import planted
 from slogan.histogram import PairHistogram
 from slogan.planning.planner import Planner
@@ -29,7 +29,7 @@ def test_an_honest_mode_passes(log, mode):
 
 
 @pytest.mark.usefixtures("trials_alone")
-def test_a_large_delta_beside_a_small_epsilon_is_no_false_alarm(log):
+def test_a_large_delta_with_a_small_epsilon_gives_no_false_alarm(log):
     """A pair of one user alone may be selected with probability δ, however small ε is."""
     budget = slogan.PrivacyBudget(epsilon="0.1", delta="0.5")
     found = slogan.audit(log, budget, slogan.SyntheticUsers(), trials=1_000, seed=1)
@@ -53,24 +53,24 @@ def test_every_stage_of_the_steward_is_attacked(log, association):
 
 
 @pytest.mark.usefixtures("trials_alone")
-def test_the_table_is_as_sure_as_it_says(log):
+def test_the_table_has_the_stated_confidence(log):
     for mode in MODES:
         found = attacked(log, mode, 100, solver="packing")
         assert sum(a.evidence == "statistics" for a in found.attacks) <= MOST_ATTACKS
 
 
-def test_noisy_counts_of_the_paper_tell_users_apart(log):
-    """Little noise: whoever moves the optimum is seen, and nothing is claimed against it."""
+def test_noisy_counts_of_the_paper_reveal_users(log):
+    """Little noise: a user who changes the optimum is detected; nothing is claimed here."""
     kind = slogan.LaplaceCounts(bound="5", epsilon="100")
     found = slogan.audit(log, CONDITIONAL, kind, trials=2_000, time_limit=2, seed=1)
     counts = {a.canary: a.found.epsilon for a in found.attacks if a.target == "planned counts"}
 
-    assert counts["5 pairs of its own"] == 0.0
+    assert counts["only user of 5 pairs"] == 0.0
     assert counts["duplicate of a user"] > 0.2
     assert found.ok
 
 
-def test_counts_that_were_not_compared_are_said_not_to_be(log):
+def test_counts_that_were_not_compared_are_reported(log):
     real, times = Planner.exact, []
 
     def moody(self, hist):
@@ -82,10 +82,10 @@ def test_counts_that_were_not_compared_are_said_not_to_be(log):
 
     with patch.object(Planner, "exact", moody):
         counts = [a for a in attacked(log, "exact", 100).attacks if a.target == "planned counts"]
-    assert [a.canary for a in counts] == ["not compared: the clock decides"]
+    assert [a.canary for a in counts] == ["not compared: stopped by the time limit"]
 
 
-def test_the_solver_is_told_what_the_steward_would_tell_it(log):
+def test_the_solver_gets_the_stewards_options(log):
     told, real = [], Planner.exact
 
     def planned(self, hist):
@@ -97,14 +97,14 @@ def test_the_solver_is_told_what_the_steward_would_tell_it(log):
     assert set(told) == {("relaxed", 3, 0.5)}
 
 
-def test_exact_counts_are_shown_to_tell_users_apart(log):
+def test_exact_counts_reveal_users(log):
     """What is not claimed is attacked too: the counts of a log show who is in it."""
     # solved to the end, not to the clock, so that the same log has the same counts
     found = attacked(log, "exact", 200, solver="exact", time_limit=120)
     counts = [a for a in found.attacks if a.target == "planned counts"]
 
     assert {a.canary: a.found.delta for a in counts} == {
-        "5 pairs of its own": 0.0,
+        "only user of 5 pairs": 0.0,
         "dominates a pair": 1.0,
         "duplicate of a user": 1.0,
     }
@@ -137,17 +137,17 @@ def test_equal_scores_prove_nothing_and_different_ones_do():
     claim = Claim(epsilon=1.0, delta=0.01)
     scores = [np.floor(rng.normal(shift, 1, 4_000)).astype(int) for shift in (0, 0, 3)]
 
-    assert told_apart(scores[0], scores[1], claim, 0.001).within(claim)
+    assert distinguished(scores[0], scores[1], claim, 0.001).within(claim)
     for one, other in ((0, 2), (2, 0)):
-        assert not told_apart(scores[one], scores[other], claim, 0.001).within(claim)
+        assert not distinguished(scores[one], scores[other], claim, 0.001).within(claim)
 
 
-def test_false_alarms_are_as_rare_as_told():
+def test_false_alarms_are_as_rare_as_stated():
     """Randomized response at its own ε: the bound exceeds it seldom."""
     rng, claim = np.random.default_rng(7), Claim(epsilon=1.0, delta=0.0)
     truth = math.e / (1 + math.e)
     alarms = sum(
-        not told_apart(
+        not distinguished(
             (rng.random(400) < truth).astype(int),
             (rng.random(400) > truth).astype(int),
             claim,

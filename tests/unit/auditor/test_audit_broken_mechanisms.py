@@ -179,7 +179,7 @@ def test_a_cap_three_times_as_high_is_caught(log, where):
 @pytest.mark.long  # the zoo has it too
 @pytest.mark.parametrize("mode", ["private", "synthetic"])
 def test_a_budget_that_is_doubled_is_caught(log, mode):
-    """By whoever reads it, so that all that is spent fits and nothing refuses it."""
+    """Every reader of the budget doubles it, so that no check of the budget fails."""
     real = accounting.spendable
 
     def doubled(budget):
@@ -238,7 +238,7 @@ def test_half_the_noise_of_a_selection_is_caught(log):
 
 
 @pytest.mark.parametrize("selector", ["pooled", "weighted_gaussian"])
-def test_users_who_speak_for_all_their_pairs_are_caught(log, selector):
+def test_unbounded_contributions_are_caught(log, selector):
     real = pooled.spread
 
     def uncapped(hist, rng, most=None):

@@ -113,7 +113,7 @@ def test_a_verb_that_refuses_the_log_itself_is_not_audited(tmp_path, monkeypatch
         replayed(file, slogan.SyntheticUsers(), monkeypatch)
 
 
-def test_a_log_elsewhere_is_said_not_to_be_replayed():
+def test_a_log_without_local_files_is_reported_as_not_replayed():
     log = slogan.read(__file__, format="tsv", columns=("user", "query", "url"))
     verb = WholeVerb(verb=None, selector="pooled", claim=None, rng=None, steps=None)
     (row,) = verb.attacked(replace(log, addresses=("s3a://x",)), None, None)

@@ -84,7 +84,7 @@ def keep_rows(hist, rows):
 
 
 def best_of_each(hist, most, score):
-    """At most so many pairs of each user, those of the highest score."""
+    """At most `most` pairs of each user, those of the highest score."""
     order = np.lexsort((hist.pair, -score[hist.pair], hist.user))
     degree = np.bincount(hist.user, minlength=hist.users)
     turn = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)

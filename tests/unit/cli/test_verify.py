@@ -41,7 +41,7 @@ def test_verify_refuses_a_seeded_release(tmp_path, log):
     done = slogan("verify", log, "out", cwd=tmp_path)
 
     assert done.returncode == 4
-    assert "not_a_test_run" in done.stderr
+    assert "not a test run" in done.stderr
 
 
 def test_verify_refuses_a_release_made_for_another_budget(tmp_path, log):
@@ -50,3 +50,17 @@ def test_verify_refuses_a_release_made_for_another_budget(tmp_path, log):
 
     assert done.returncode == 4
     assert "budget" in done.stderr
+
+
+def test_verify_shows_plain_lines_and_figures_with_details(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    plain = " ".join(slogan("verify", log, "out", cwd=tmp_path).stderr.split())
+    details = " ".join(slogan("verify", log, "out", "--details", cwd=tmp_path).stderr.split())
+
+    assert "ok epsilon all" in plain
+    assert "ok public folder public/ holds exactly the expected files" in plain
+    assert "(e^ε = 2, δ = 0.5); to check what was agreed, add --epsilon and --delta" in plain
+    assert "condition_2" not in plain
+    assert "exact integers" not in plain
+    assert "ok condition_2 all" in details
+    assert "decided by exact integers" in details

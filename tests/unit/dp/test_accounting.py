@@ -114,7 +114,7 @@ def test_the_gaussian_curve_is_the_integral_rounded_up(epsilon, mu_squared):
     assert above(gaussian_delta(epsilon, mu_squared), integrated(epsilon, mu_squared), 1e-15)
 
 
-def test_floating_point_would_promise_too_little():
+def test_floating_point_would_understate_delta():
     """Why decimals: the textbook formula in floats falls below the truth."""
     powers = [Fraction(n, 4) for n in range(1, 9)]
     truths = [integrated(power, Fraction("0.01")) for power in powers]
@@ -168,7 +168,7 @@ def test_a_larger_budget_allows_more(epsilon, delta, factor):
 
 @few
 @given(powers, deltas)
-def test_there_and_back_ends_on_the_safe_side(epsilon, delta):
+def test_converting_back_and_forth_is_conservative(epsilon, delta):
     most = gaussian_budget(epsilon, delta)
     again = gaussian_epsilon(delta, most)
 
@@ -278,7 +278,7 @@ def planned(budget, scale=1):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_a_planned_release_fits_its_budget_and_wastes_nothing(epsilon, delta):
+def test_a_planned_release_uses_its_whole_budget(epsilon, delta):
     budget = PrivacyBudget(epsilon=epsilon, delta=delta)
     account = planned(budget)
 
@@ -288,7 +288,7 @@ def test_a_planned_release_fits_its_budget_and_wastes_nothing(epsilon, delta):
 
 def test_a_release_with_a_little_less_noise_is_refused():
     budget = PrivacyBudget(epsilon=1, delta="1e-6")
-    with pytest.raises(BudgetError, match="the budget holds 1e-06"):
+    with pytest.raises(BudgetError, match="the budget has 1e-06"):
         planned(budget, scale=Fraction(10001, 10000)).require(budget)
 
 
@@ -347,7 +347,7 @@ def test_the_manifest_lists_every_stage_and_the_whole():
         (lambda b: gaussian_budget(Fraction(0), MILLIONTH), "epsilon must be positive"),
         (lambda b: gaussian_budget(Fraction(1), Fraction(0)), "delta must lie between"),
         (lambda b: gaussian_epsilon(Fraction(1), Fraction(1)), "delta must lie between"),
-        (lambda b: planned(b).epsilon("1e-7"), "spent already"),
+        (lambda b: planned(b).epsilon("1e-7"), "already spent"),
         (lambda b: split(Fraction(1), {"a": "0.5", "b": "0.5000001"}), "at most 1"),
         (lambda b: split(Fraction(1), {"a": "0.5", "b": 0}), "must be positive"),
         (lambda b: split(Fraction(1), {}), "must be positive"),
@@ -371,7 +371,7 @@ def test_what_is_impossible_is_refused_with_its_number_and_a_hint(impossible, wo
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_noise_is_as_much_as_exact_accounting_asks(epsilon, delta):
+def test_noise_is_what_exact_accounting_requires(epsilon, delta):
     budget = PrivacyBudget(epsilon=epsilon, delta=delta)
     exact = dp_accounting.get_sigma_gaussian(float(epsilon), float(delta))
 

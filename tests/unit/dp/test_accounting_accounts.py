@@ -74,26 +74,26 @@ def test_without_noise_all_of_delta_may_be_set_aside():
     account = costing(epsilon=10_000, delta="0.1")
 
     assert account.epsilon("0.1") == account.epsilon(Fraction("0.1") + TINIEST / 2) == 10_000
-    with pytest.raises(BudgetError, match="spent already"):
+    with pytest.raises(BudgetError, match="already spent"):
         costing(mu_squared=1, delta="0.1").epsilon("0.1")
 
 
 @pytest.mark.parametrize("parts", [{"epsilon": "1"}, {"mu_squared": "0.1"}])
-def test_a_delta_that_stages_set_aside_is_not_there_to_be_read(parts):
+def test_a_delta_that_stages_set_aside_is_not_available(parts):
     with pytest.raises(BudgetError, match=r"delta = 0\.001"):
         costing(**parts, delta="0.002").epsilon("0.001")
 
 
-def test_a_budget_may_be_spent_to_the_last():
+def test_a_budget_may_be_used_up():
     account = Account((Approximate(name="all", epsilon=1, delta="1e-6"),))
 
     account.require(PrivacyBudget(epsilon=1, delta="1e-6"))
     for budget in (("1", "0.99999999999999999999e-6"), ("0.99999999999999999999", "1e-6")):
-        with pytest.raises(BudgetError, match="the budget holds"):
+        with pytest.raises(BudgetError, match="the budget has"):
             account.require(PrivacyBudget(epsilon=budget[0], delta=budget[1]))
 
 
-def test_a_user_who_is_drawn_without_end_is_shown_with_certainty():
+def test_an_unlimited_cap_releases_a_user_with_certainty():
     assert CappedSampling(name="rows", cap=10**19).cost.delta == 1
 
 
@@ -129,7 +129,7 @@ def test_the_manifest_names_what_is_spent_and_nothing_else():
 
 
 @pytest.mark.timeout(20)
-def test_a_factor_that_sixty_digits_do_not_tell_from_one_leaves_no_epsilon():
+def test_a_factor_that_rounds_to_one_leaves_no_epsilon():
     assert spendable(PrivacyBudget(exp_epsilon="1." + "0" * 90 + "1", delta="0.1"))[0] == 0
 
 
@@ -142,7 +142,7 @@ RESERVED = [
 
 
 @pytest.mark.parametrize("reserved", RESERVED)
-def test_what_is_left_is_the_whole_without_what_is_reserved(reserved):
+def test_the_remaining_budget_is_the_whole_minus_the_reserved_cost(reserved):
     budget = PrivacyBudget(epsilon=1, delta="1e-6")
     epsilon, delta = 1 - reserved.epsilon, Fraction("1e-6") - reserved.delta
 
@@ -153,11 +153,11 @@ def test_what_is_left_is_the_whole_without_what_is_reserved(reserved):
     Account((Costing(name="before", cost=reserved), rest)).require(budget)
 
 
-def test_nothing_is_left_of_what_is_spent_to_the_last():
+def test_a_used_up_budget_leaves_nothing():
     budget = PrivacyBudget(epsilon=1, delta="1e-6")
     whole = Cost(mu_squared=gaussian_room(budget))
 
-    with pytest.raises(BudgetError, match="spent already"):
+    with pytest.raises(BudgetError, match="already spent"):
         gaussian_room(budget, whole)
 
 
@@ -191,7 +191,7 @@ def test_costs_are_those_of_the_theorems():
 
 
 @pytest.mark.parametrize("part", ["mu_squared", "epsilon", "delta"])
-def test_no_stage_gives_privacy_back(part):
+def test_no_stage_has_a_negative_cost(part):
     with pytest.raises(BudgetError, match=f"negative {part}"):
         Cost(**{part: Fraction(-1, 10**30)})
 
@@ -202,11 +202,11 @@ def test_noise_without_variance_is_refused(variance_):
         Gaussian(name="g", norm_squared=1, variance=variance_)
 
 
-def test_what_is_not_computed_is_below_the_tiniest_delta():
+def test_skipped_tails_are_below_the_tiniest_delta():
     assert Fraction(enclosures.tail(Decimal(accounting._FAR)).high) < TINIEST
 
 
-def test_what_costs_nothing_reveals_nothing():
+def test_a_cost_of_0_has_a_delta_of_0():
     for delta in (Fraction(1, 1000), TINIEST):
         assert gaussian_epsilon(delta, Fraction(0)) == 0
         assert gaussian_epsilon(delta, Fraction(1)) > 1

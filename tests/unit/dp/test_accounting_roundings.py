@@ -81,7 +81,7 @@ def test_elementary_functions_of_an_enclosure_are_enclosed(a, b):
 
 
 @given(rationals)
-def test_what_is_shortened_goes_where_it_is_sent(number):
+def test_shortened_numbers_are_rounded_in_the_given_direction(number):
     inside = enclose(number)
     up, down = (
         enclosures.shortened(end, towards)

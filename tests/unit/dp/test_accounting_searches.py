@@ -38,12 +38,12 @@ def test_the_greatest_that_fits_is_found_from_below(number):
     assert number * (1 - FINE) < found <= number
 
 
-def test_nothing_is_the_least_if_it_fits():
+def test_zero_is_the_least_if_it_fits():
     assert _least(lambda _: True) == 0
 
 
 @pytest.mark.parametrize("power", [39, 40, 41, 50, 60])
-def test_next_to_nothing_is_told_from_nothing(power):
+def test_a_tiny_least_is_distinguished_from_zero(power):
     number = Fraction(1, 3 << power)
     found = _least(lambda tried: tried >= number)
 
@@ -51,7 +51,7 @@ def test_next_to_nothing_is_told_from_nothing(power):
 
 
 @pytest.mark.parametrize("n", range(1, 40))
-@pytest.mark.parametrize("side", ["low", "a hair below high"])
+@pytest.mark.parametrize("side", ["low", "slightly below high"])
 def test_a_quantile_is_exceeded_at_most_with_its_probability(n, side):
     """Where the last of sixty digits decides, it decides against the smaller quantile."""
     z = math.floor(Fraction(n, 2) / GRID + Fraction(1, 3)) * GRID
@@ -63,7 +63,7 @@ def test_a_quantile_is_exceeded_at_most_with_its_probability(n, side):
     assert found <= z + 3 * GRID
 
 
-def test_a_bound_on_a_probability_is_one():
+def test_a_bound_on_a_probability_is_a_probability():
     assert _probability(Decimal("1.5")) == 1
     assert _probability(Decimal(0)) == _probability(Decimal(-1)) == TINIEST
     third = _probability(Decimal(1) / 3)
@@ -71,7 +71,7 @@ def test_a_bound_on_a_probability_is_one():
 
 
 @pytest.mark.parametrize("power", [122, 124, 130, 200])
-def test_where_digits_do_not_tell_how_far_out_a_loss_is_delta_is_not_small(power):
+def test_an_uncertain_loss_does_not_make_delta_small(power):
     """ε/μ − μ/2 is 0 here, and known to a million only: δ is about a half, and not 10^-300."""
     epsilon = Fraction(10) ** power
 

@@ -38,7 +38,7 @@ def test_a_number_between_0_and_1_is_neither(monkeypatch, above):
 
 
 @pytest.mark.parametrize("bits", [9, 12, 15])
-def test_what_is_barely_below_an_integer_is_not_taken_for_it(monkeypatch, bits):
+def test_a_value_slightly_below_an_integer_is_not_rounded_to_it(monkeypatch, bits):
     """A bound that counts too little of what its terms miss is found out here alone."""
     monkeypatch.setattr(intervals, "_GUARD", 0)
     for whole in range(1, 60):

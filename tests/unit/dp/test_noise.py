@@ -44,7 +44,7 @@ DECAYS = {
 
 
 class Scripted:
-    """A random source that says what it is told, and zeros from then on."""
+    """A random source that returns given words, then zeros."""
 
     seed = 0
 
@@ -94,7 +94,7 @@ def test_exp_of_zero_is_known_exactly():
     assert exp_enclosure(Fraction(0), 70) == (2**70, 2**70)
 
 
-def test_exp_of_a_huge_power_is_next_to_nothing():
+def test_exp_of_a_huge_negative_power_is_almost_zero():
     assert exp_enclosure(Fraction(2**95), 64) == (0, 1)
 
 
@@ -158,7 +158,7 @@ TABLES = [
 
 @pytest.mark.parametrize(("law", "masses"), TABLES)
 @pytest.mark.parametrize("bits", [1, 40, 63])
-def test_windows_enclose_every_mass_and_what_they_leave_out(law, masses, bits):
+def test_windows_enclose_every_mass_inside_and_outside(law, masses, bits):
     window = law(bits)
     last = window.first + len(window.low)
     mode = masses.index(max(masses))
@@ -251,7 +251,7 @@ def test_a_proposal_is_kept_exactly_if_u_is_below_the_ratio_of_densities(
     assert kept.tolist() == [Fraction(chance * WORD + more[0], WORD**2) < ratio]
 
 
-def test_digits_of_the_place_that_are_still_to_come_are_reckoned_with():
+def test_unknown_digits_of_the_place_are_allowed_for():
     """U and x both end in ones: x at the far end of its 64 digits tips the scale."""
     strips = Strips(decay=SLOPES[2], shift=20, lattice=False)
     strip, tipped = 3_000, 0
@@ -462,5 +462,5 @@ def test_the_code_of_noise_holds_no_float():
 @pytest.mark.parametrize(
     "wrong", ["import math", "x = 0.5", "y = np.exp(x)", "z = words.astype(float)", "f(np.float64)"]
 )
-def test_that_test_finds_floats(wrong):
+def test_the_search_for_floats_finds_floats(wrong):
     assert list(floats_in(wrong))

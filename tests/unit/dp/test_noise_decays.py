@@ -34,7 +34,7 @@ def test_the_fall_is_right_up_to_the_limits_that_are_claimed(decay, strip):
         assert fall <= nearest < farthest < fall + FALL_ERROR
 
 
-def test_power_is_what_is_lost_on_the_way():
+def test_power_is_the_difference_of_exponents():
     decay = Decay(linear=Fraction(1, 3), square=Fraction(1, 7))
 
     def lost(z):
@@ -85,7 +85,7 @@ def test_strips_narrower_than_an_integer_share_one(shift, found):
 
 @pytest.mark.parametrize("decay", STEEPEST)
 @pytest.mark.parametrize("strip", [0, 900, STRIPS - 1])
-def test_nothing_is_decided_in_64_bits_that_is_not_clear(decay, strip, monkeypatch):
+def test_only_clear_cases_are_decided_in_64_bits(decay, strip, monkeypatch):
     """Every U near the edge, in steps of 2^−32: what is decided at once is decided rightly."""
     asked = []
     monkeypatch.setattr(Strips, "_settled", lambda *a: asked.append(a) or False)
@@ -122,6 +122,6 @@ def test_more_digits_move_no_integer_and_narrow_a_real_number(lattice, monkeypat
         assert place <= nearest <= farthest <= place + Fraction(1, WORD)
 
 
-def test_noise_that_no_computer_draws_has_the_chance_that_the_proof_names():
+def test_the_chance_of_extreme_noise_is_that_of_the_proof():
     """Beyond the farthest strip a law with the flattest slope has less than 10^-1700 left."""
     assert 1700 * math.log(10) <= _FARTHEST_STRIP * STEEPEST_LINEAR / 2

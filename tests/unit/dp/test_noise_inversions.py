@@ -14,7 +14,7 @@ WORD = 2**64
 
 
 class Scripted:
-    """A random source that says what it is told."""
+    """A random source that returns given words."""
 
     def __init__(self, *script):
         self.left = list(script)

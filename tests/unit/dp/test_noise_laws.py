@@ -109,7 +109,7 @@ def test_the_largest_power_of_two_below_a_number_is_found(number):
     assert noise._log2(Fraction(2) ** power) == power
 
 
-def test_what_is_just_within_reach_is_drawn_and_what_is_just_outside_is_not():
+def test_parameters_at_the_limits_are_accepted_and_beyond_refused():
     largest = Fraction(2**96)
     for edge, beyond in ((largest, largest + 1), (1 / largest, 1 / (largest + 1))):
         noise._within_reach(edge, 2**96, "variance")

@@ -81,7 +81,7 @@ def test_opendp_draws_the_same_noise_and_none_of_another_scale(name, scale):
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(40)])
 @pytest.mark.parametrize("moved", [1, 3])
-def test_laplace_noise_costs_the_epsilon_that_opendp_asks(scale, moved):
+def test_laplace_noise_has_the_epsilon_of_opendp(scale, moved):
     needed = their_laplace(scale).map(moved)
     claimed = Approximate(name="stage", epsilon=moved / scale).cost.epsilon
 
@@ -90,7 +90,7 @@ def test_laplace_noise_costs_the_epsilon_that_opendp_asks(scale, moved):
 
 @pytest.mark.parametrize("deviation", [Fraction(1, 2), Fraction(10, 3), Fraction(50)])
 @pytest.mark.parametrize("norm", [1, 6])
-def test_gaussian_noise_costs_what_opendp_asks(deviation, norm):
+def test_gaussian_noise_has_the_cost_of_opendp(deviation, norm):
     """OpenDP counts in ρ = μ²/2."""
     needed = their_gaussian(deviation).map(float(norm))
     cost = Gaussian(name="stage", norm_squared=norm**2, variance=deviation**2).cost
@@ -146,7 +146,7 @@ def test_the_laplace_level_is_the_least_that_opendp_allows(scale, delta):
 
 @pytest.mark.parametrize("variance", VARIANCES)
 @pytest.mark.parametrize("delta", DELTAS)
-def test_the_gaussian_threshold_is_barely_what_opendp_allows(variance, delta):
+def test_the_gaussian_threshold_is_slightly_above_opendps(variance, delta):
     level = threshold(MOST, variance=variance, delta=delta, extra=Fraction(0))
     asked = [their_delta(level, variance, t, 2**BITS / t**0.5) for t in (1, 2, 5, 20, 50, 99, MOST)]
     lower = their_delta(level * 99 // 100, variance, MOST, 2**BITS / MOST**0.5)
@@ -157,7 +157,7 @@ def test_the_gaussian_threshold_is_barely_what_opendp_allows(variance, delta):
 
 @pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
 @pytest.mark.parametrize("delta", DELTAS)
-def test_the_rounds_of_pooled_selection_set_aside_what_opendp_asks(mu_squared, delta):
+def test_the_rounds_of_pooled_selection_set_aside_the_delta_of_opendp(mu_squared, delta):
     public = pooled.schedule(SelectionBudget(mu_squared=Fraction(mu_squared), delta=delta))
     lengths = np.cumsum([this.length for this in public.rounds]).tolist()
 

@@ -1,4 +1,4 @@
-"""Theorem R: is no user ever drawn at more than the cap, and does the output's law obey it?"""
+"""Theorem R: every user is drawn within the cap, and the output's law obeys the theorem."""
 
 import itertools
 import math
@@ -61,7 +61,7 @@ class Script:
 
 
 def law(script, table, rates=(CAP, CAP)):
-    """Coefficients of e^(−mB) in the probability of each output, over at most so many points each.
+    """Coefficients of e^(−mB) in the probability of each output, for few points each.
 
     Everything the code can draw is drawn: every number of points and every place of each.
     """
@@ -147,7 +147,7 @@ def test_points_of_a_later_user_meet_its_own_clicks(monkeypatch):
     assert met == [frozenset({(1, pair, 1)}) for pair in (0, 0, 1, 1, 2, 3, 3, 3, 4)]
 
 
-def test_where_no_pair_may_be_released_nothing_is():
+def test_without_selected_pairs_nothing_is_released():
     none = np.zeros(0, dtype=np.int64)
     out = capped_sample(histogram([[1], [1]]), none, none, cap=Fraction(9), rng=SeededRandomness(0))
 
@@ -187,7 +187,7 @@ def test_no_user_shows_more_clicks_than_it_has_points(hist, weight, data):
     weight=st.lists(st.integers(0, 9), min_size=6, max_size=6),
     k=st.integers(0, 5),
 )
-def test_removing_a_user_changes_nobody_elses_rows(hist, weight, k):
+def test_removing_a_user_does_not_change_the_rows_of_others(hist, weight, k):
     """Deterministic replay: with the same draws for the others, their rows are the same."""
     k %= hist.users
     gone = hist.without_user(k)
@@ -244,7 +244,7 @@ def test_the_cap_spends_its_share_and_no_more(epsilon, delta, share):
 
 
 @pytest.mark.timeout(20)
-def test_a_delta_that_sixty_digits_do_not_tell_from_nought_is_still_a_cap():
+def test_a_delta_that_rounds_to_zero_still_gives_a_cap():
     cap = sampling_cap(PrivacyBudget(epsilon=1, delta="1e-90"), "1/2")
 
     assert Fraction("0.49e-90") < cap <= Fraction("0.5e-90")
@@ -287,7 +287,7 @@ def test_rates_are_as_claimed_and_other_rates_are_rejected(table, shares, expect
             assert abs(clicks - wrong) > SIGMAS * math.sqrt(wrong)
 
 
-def test_exposure_is_what_happens():
+def test_expected_exposure_agrees_with_sampling():
     hist = histogram([[1, 0], [0, 5]] * (USERS // 2))
     pairs, weight = np.arange(2), np.array([FULL // 2, FULL])
     out = capped_sample(hist, pairs, weight, cap=RATE, rng=SystemRandomness())

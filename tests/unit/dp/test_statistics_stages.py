@@ -29,7 +29,7 @@ NEIGHBOURS = 2_000
 
 
 def grouped(pairs, categories):
-    """Pairs of so many kinds, the last one of none."""
+    """Pairs of several categories, the last one without."""
     kind = np.arange(len(pairs)) % categories
     kind[-1] = -1
     return Grouping(name="taxonomy", category=kind.astype(np.int64), categories=categories)
@@ -58,7 +58,7 @@ def random_log(seed):
 
 
 def largest_move(sums, neighbours):
-    """The largest move of the sums over so many pairs of neighbours: each user of each log goes."""
+    """The largest move of the sums over many neighbours: each user of each log is removed."""
     largest, seed = 0.0, 0
     while neighbours > 0:
         hist = random_log(seed)
@@ -90,7 +90,7 @@ def test_no_user_of_any_log_moves_a_stage_by_more_than_its_norm(name, hist, data
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_a_stage_is_a_sum_over_users_of_what_each_alone_would_give(name):
+def test_a_stage_is_a_sum_over_users(name):
     sums, _ = SUMS[name]
     for seed in range(50):
         hist = random_log(seed)
@@ -106,7 +106,7 @@ def test_a_stage_is_a_sum_over_users_of_what_each_alone_would_give(name):
 
 
 @given(histograms(users=(2, 5), pairs=(2, 6)), st.data())
-def test_pairs_outside_the_release_matter_to_coverage_alone(hist, data):
+def test_pairs_outside_the_release_affect_only_coverage(hist, data):
     pairs = np.array(sorted(data.draw(st.sets(st.integers(0, hist.pairs - 1)))), dtype=np.int64)
     other = ~np.isin(hist.pair, pairs)
     count = np.where(other, hist.count + 5, hist.count)

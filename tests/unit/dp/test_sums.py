@@ -95,7 +95,7 @@ def together(table, category, size):
 
 
 @given(st.lists(st.lists(st.integers(0, 1), min_size=9, max_size=9), min_size=1, max_size=5))
-def test_what_is_held_together_is_added_up_to_the_last_step(table):
+def test_co_held_pairs_are_summed_exactly(table):
     for category, size in (([0, 1, 2, -1, 0, 1, 1, 1, 0], 3), ([0] * 8 + [-1], 1)):
         grouping = Grouping(name="taxonomy", category=np.array(category), categories=size)
 
@@ -234,11 +234,11 @@ def test_an_eigenvalue_counts_from_where_noise_alone_has_none():
     assert table.sum() == pytest.approx(edge * 1.001)
 
 
-def test_nothing_is_no_signal_even_without_noise():
+def test_an_empty_table_has_no_signal_even_without_noise():
     assert denoised(np.zeros(3), 2, 0.0)[1] == 0
 
 
-def test_what_is_clear_is_told_by_the_deviation_of_the_noise(monkeypatch):
+def test_the_signal_threshold_follows_the_deviation_of_the_noise(monkeypatch):
     Recorded(monkeypatch)
     told = []
     monkeypatch.setattr(
@@ -268,7 +268,7 @@ def test_association_is_followed_from_its_least_rank_on():
 
 
 @pytest.mark.parametrize("with_association", [True, False])
-def test_a_budget_is_spread_to_the_last(with_association):
+def test_a_budget_is_divided_completely(with_association):
     found = statistics.spread(BUDGET, association=with_association)
     names = ["selection", "counts", "association", "sizes", "coverage"]
     kept = [name for name in names if with_association or name != "association"]
@@ -304,7 +304,7 @@ def test_a_budget_is_divided_between_sampling_and_counting(share):
 
 
 @pytest.mark.parametrize("categories", [None, 0, 2])
-def test_every_look_at_the_log_is_in_the_account(categories):
+def test_every_stage_is_in_the_account(categories):
     hist, spending = histogram([[1, 2, 1], [1, 1, 0]]), statistics.spread(BUDGET, association=True)
     before = Gaussian(name="selection", norm_squared=1, variance=100)
 
@@ -331,7 +331,7 @@ def test_every_look_at_the_log_is_in_the_account(categories):
     assert found.kind == "independent"
 
 
-def test_the_manifest_is_told_the_constants():
+def test_the_manifest_has_the_constants():
     told = statistics.constants(statistics.spread(BUDGET, association=True))
 
     assert told["counts_norm"] == sums.NORM
@@ -360,7 +360,7 @@ def test_the_verifier_expects_these_constants_and_no_others():
     assert norms.items() <= private_checks._NORM_SQUARED.items()
 
 
-def test_a_histogram_that_is_here_need_not_be_brought():
+def test_a_local_histogram_is_returned_unchanged():
     here = histogram([[1]])
 
     assert brought(here) is here

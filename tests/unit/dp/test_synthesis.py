@@ -63,7 +63,7 @@ def test_totals_are_exact(counts, bins, classes, seed):
     assert found.user.max(initial=0) < sum(bins)
 
 
-def test_without_users_nothing_is_dealt():
+def test_without_users_no_clicks_are_assigned():
     found = deal(np.array([3, 4]), one_class(2), sizes(-5), np.random.default_rng(0))
 
     assert (found.clicks, found.users) == (0, 0)
@@ -95,7 +95,7 @@ def association(together, rank, grouping):
     )
 
 
-def test_a_mixture_tells_blocks_apart():
+def test_a_mixture_separates_blocks():
     kind = np.repeat(np.arange(6), 5)
     grouping = Grouping(name="taxonomy", category=kind, categories=6)
     blocks = np.kron(np.eye(2), np.ones((3, 3))) * 50 + 1
@@ -185,7 +185,7 @@ def test_a_taxonomy_names_hosts_or_their_parents(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "a.com news\n", "a.com\t\n", "\tnews\n", "u\tq\ta.com\t1\n"])
-def test_a_taxonomy_that_is_none_is_refused(tmp_path, text):
+def test_an_invalid_taxonomy_is_refused(tmp_path, text):
     file = tmp_path / "kinds.tsv"
     file.write_text(text)
     with pytest.raises(OptionError, match="taxonomy"):

@@ -34,8 +34,8 @@ def limited(hist, allowance):
 
 @pytest.mark.parametrize("nudge", [Fraction(0), *NUDGES])
 @pytest.mark.parametrize("rows", [(1, 1), (1, 2), (5, 3), (1, 9, 1), (1, 999)])
-def test_a_tie_goes_one_way_and_a_hair_above_it_the_other(rows, nudge):
-    """The dearest user's clicks meet the allowance exactly, or miss it in a late digit."""
+def test_a_charge_at_the_limit_passes_and_one_slightly_above_fails(rows, nudge):
+    """The costliest user's clicks meet the allowance exactly, or miss it in a late digit."""
     hist = histogram([[own] for own in rows])
     t = Fraction(sum(rows), sum(rows) - max(rows))
     for clicks in (1, 2, 3, 7, 20, 150):
@@ -86,7 +86,7 @@ class Imprecise(PrivacyConstraints):
 
 @pytest.mark.parametrize("error", [-4e-10, 4e-10])
 @pytest.mark.parametrize("nudge", [Fraction(0), *NUDGES[1:4], *NUDGES[5:]])
-def test_errors_of_logarithms_decide_nothing(error, nudge):
+def test_errors_of_logarithms_do_not_change_a_decision(error, nudge):
     """Even those of the largest sums: integers decide all that is close by a part in 10^9."""
     hist = histogram([[1, 1], [1, 1], [1, 0], [0, 1]])  # t = 3/2
     for clicks in (1, 10, 500):
@@ -125,7 +125,7 @@ def test_the_margin_exceeds_the_error_of_a_sum_of_any_length_and_stays_narrow():
         assert margin < Fraction(1, 10**8) + 3 * pairs * Fraction(2) ** -53
 
 
-def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):
+def test_a_product_of_too_many_bits_counts_as_a_violation(monkeypatch):
     """A tie of 20 clicks of a pair of 1,000: 200 bits are formed, and none if 199 are allowed."""
     hist, counts = histogram([[1]] * 1_000), np.array([20])
     for most, keeps in ((200, True), (199, False)):
@@ -165,7 +165,7 @@ def test_a_click_costs_its_logarithm_whether_the_share_is_near_nought_or_one(tot
             assert abs(Decimal(float(cost)) - truth) <= truth * Decimal("1e-14")
 
 
-def test_what_is_charged_and_who_is_expected_to_be_shown():
+def test_charges_and_the_expected_number_of_released_users():
     hist = histogram([[1, 0], [1, 3], [0, 1]])
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=16, delta="15/16"))
     counts = np.array([1, 2])
@@ -191,7 +191,7 @@ def test_64_bits_are_not_trusted_with_a_wide_allowance():
     assert (small.tolist(), fits.tolist()) == ([True], [True])
 
 
-def test_users_of_short_and_of_long_products_are_told_apart():
+def test_short_and_long_products_are_decided_together():
     """Users 0 and 1 are at the limit with one click; (1000/999)^800 exceeds it for the others."""
     hist = histogram([[1, 0], [1, 0], *([[0, 1]] * 1_000)])
     constraints = limited(hist, Fraction(2))
@@ -200,6 +200,6 @@ def test_users_of_short_and_of_long_products_are_told_apart():
     assert constraints.violated(np.array([2, 600])).tolist() == [0, 1]
 
 
-def test_a_user_without_rows_is_no_suspect():
+def test_a_user_without_rows_is_never_violated():
     for table in ([[1], [1], [0]], [[1], [0], [1]]):
         assert len(limited(histogram(table), Fraction(4)).violated(np.array([1]))) == 0

@@ -14,7 +14,7 @@ from slogan.errors import EmptyPlanError
 from slogan.modes import LaplaceCounts
 from slogan.planning import objectives
 from slogan.planning.constraints import privacy_constraints
-from slogan.planning.laplace import GRID, Optimum, swaying_users, with_noise
+from slogan.planning.laplace import GRID, Optimum, influential_users, with_noise
 from slogan.planning.plan import plan
 from slogan.planning.program import Program
 from slogan.planning.solvers import Effort
@@ -72,19 +72,21 @@ def test_counts_begun_at_the_whole_logs_optimum_are_as_good_as_any(hist, budget,
             ).all()
 
 
-def test_a_user_who_dominates_is_found_and_the_order_of_users_does_not_matter():
+def test_influential_users_are_found_in_any_order():
     table = [[1, 1]] * 12 + [[9, 0]]
     mode = LaplaceCounts(bound=1, epsilon=1)
-    told = []
+    reports = []
 
-    def swaying(rows):
+    def influential(rows):
         hist = histogram(rows)
-        asked = Program(constraints=privacy_constraints(hist, BUDGET))
-        return swaying_users(asked, mode, Effort(), lambda done, users: told.append((done, users)))
+        program = Program(constraints=privacy_constraints(hist, BUDGET))
+        return influential_users(
+            program, mode, Effort(), lambda done, users: reports.append((done, users))
+        )
 
-    assert swaying(table).tolist() == [12]
-    assert swaying([table[-1], *table[:-1]]).tolist() == [0]
-    assert told[-1] == (13, 13)
+    assert influential(table).tolist() == [12]
+    assert influential([table[-1], *table[:-1]]).tolist() == [0]
+    assert reports[-1] == (13, 13)
 
 
 def test_noise_has_the_scale_d_over_epsilon_and_no_other():

@@ -23,7 +23,7 @@ def never():
 
 
 @pytest.mark.parametrize("name", objectives.names())
-def test_an_objective_is_named_as_its_file_and_says_what_it_counts(name):
+def test_an_objective_has_the_name_of_its_file_and_a_unit(name):
     kind = objectives.load(name)
 
     assert kind.name == kind().name == name
@@ -35,7 +35,7 @@ def test_an_objective_is_named_as_its_file_and_says_what_it_counts(name):
     ("name", "most", "at_most_one"),
     [("output_size", None, None), ("diversity", 1, None), ("query_diversity", 1, [0, 0, 1])],
 )
-def test_what_is_packed(name, most, at_most_one):
+def test_packing_objectives_have_their_own_limits(name, most, at_most_one):
     program = program_of(objectives.load(name)(), CONSTRAINTS, never)
 
     assert program.most == most

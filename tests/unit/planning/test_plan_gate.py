@@ -92,7 +92,7 @@ def any_budget(rng):
 
 
 def budget_of(rng, allowance):
-    """A budget that allows exactly so much, or by ε nearly so much."""
+    """A budget that allows exactly this charge, or nearly, by ε."""
     kind = rng.randrange(4)
     delta = str(1 - 1 / allowance) if kind in (1, 2) else LOOSE_DELTA
     if kind == 3:
@@ -104,15 +104,15 @@ def budget_of(rng, allowance):
 
 def largest_alone(costs, pair, allowance, most=4_000):
     """The most clicks of one pair, counted up one by one."""
-    dearest = max(own[pair] for own in costs if pair in own)
-    reached, clicks = dearest, 0
+    costliest = max(own[pair] for own in costs if pair in own)
+    reached, clicks = costliest, 0
     while reached <= allowance and clicks < most:
-        reached, clicks = reached * dearest, clicks + 1
+        reached, clicks = reached * costliest, clicks + 1
     return clicks
 
 
 def proposal(rng, hist, costs, allowance):
-    """Numbers a solver might return: wrong in every way, or a hair beside what is right."""
+    """Numbers a solver might return: wrong in every way, or nearly right."""
     kind = rng.randrange(5)
     if kind == 0:
         return np.array([rng.choice(WORST) for _ in range(hist.pairs)])
@@ -208,13 +208,13 @@ def stand(first, number, *, verify_each):
     for seed in seeds(first, number):
         try:
             try_one(Random(seed), verify=seed % verify_each == 0)
-        except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
+        except Exception as error:  # noqa: BLE001 – any error is reported with its seed
             pytest.fail(
                 f"{error!r}\nrepeat: SLOGAN_FUZZ={seed} python -m pytest {__file__} -k gate_stands"
             )
 
 
-def test_the_cases_are_worth_trying():
+def test_the_generated_cases_reach_the_limits():
     """Most release something, and many meet their budget exactly, with several pairs."""
     found = Counter()
     for seed in range(400):
@@ -229,14 +229,14 @@ def test_the_cases_are_worth_trying():
     assert found["whole numbers"] > 60
 
 
-def test_the_gate_stands(ladder):
+def test_the_gate_accepts_no_violation(ladder):
     stand(0, 2_000, verify_each=5)
     ladder.count("attacks run", 2_000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
-def test_the_gate_stands_against_a_hundred_thousand(ladder, part):
+def test_the_gate_accepts_no_violation_in_a_hundred_thousand_cases(ladder, part):
     stand(10_000 * (1 + part), 10_000, verify_each=5)
     ladder.count("attacks run", 10_000)
 
@@ -255,7 +255,7 @@ def test_ties_are_decided_exactly():
     assert found == [1, 2, 2]
 
 
-def test_a_larger_budget_never_lets_less_through():
+def test_a_larger_budget_never_allows_less():
     hist = histogram([[3, 1], [1, 2], [2, 2]])
     budgets = [PrivacyBudget(exp_epsilon=f"{n}/8", delta="0.999") for n in range(9, 300, 3)]
     most = [

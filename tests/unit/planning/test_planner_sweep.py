@@ -61,7 +61,7 @@ def test_no_value_passes_its_bound_and_bounds_rise_with_the_budget(solver, hist,
             assert steps[budget.allowance].bound <= most + 1e-6
 
 
-def test_budgets_that_charge_alike_are_solved_once(monkeypatch):
+def test_budgets_of_equal_allowance_are_solved_once(monkeypatch):
     solve, asked = solvers.load("exact"), []
 
     def counting(program, effort):
@@ -92,7 +92,7 @@ def test_each_search_begins_with_the_plan_of_the_smaller_budget(objective, monke
         assert np.array_equal(start, step.plan.counts)
 
 
-def test_f_ump_has_no_step_where_its_size_is_out_of_reach():
+def test_f_ump_has_no_entry_where_its_size_cannot_be_reached():
     asked = grid(("1.001", "0.5"), ("1.7", "0.5"), ("2", "0.5"), ("4", "0.75"))
     sizes = climb(histogram(TABLE), asked, OutputSize(), solver="exact", effort=EFFORT)
     size = sizes[Fraction(2)].plan.size

@@ -1,4 +1,4 @@
-"""Foreign solvers in processes of their own."""
+"""Foreign solvers in separate processes."""
 
 import subprocess
 import sys
@@ -68,7 +68,7 @@ def test_a_peer_that_fails_is_an_error_with_its_last_word(monkeypatch):
 
 def test_a_peer_that_never_ends_is_not_waited_for():
     assert solvers.run(["timeit", "-n1", "-r1", "while 1: pass"], patience=0.5) == (
-        "no end after 0.5 s"
+        "still running after 0.5 s"
     )
 
 

@@ -59,8 +59,8 @@ def written(epsilon=None, exp_epsilon=None, delta="0.5"):
         written(exp_epsilon="2", delta="0." + "3" * 999),
     ],
 )
-def test_what_is_no_budget_is_refused(wrong):
-    with pytest.raises(BudgetError, match="no privacy budget"):
+def test_an_invalid_budget_is_refused(wrong):
+    with pytest.raises(BudgetError, match="not a privacy budget"):
         bounds_of(wrong)
 
 
@@ -95,7 +95,7 @@ def test_a_verdict_without_checks_is_none():
 
 
 @pytest.mark.parametrize("hair", HAIRS)
-def test_a_tie_is_kept_and_a_hair_above_it_is_not(hair):
+def test_a_charge_at_the_bound_passes_and_one_slightly_above_fails(hair):
     factors = [Factor(total=3, own=1, released=2), Factor(total=5, own=1, released=7)]
     charge = Fraction(9, 4) * Fraction(5, 4) ** 7
     close = hair <= HAIRS[1]
@@ -121,7 +121,7 @@ def test_clear_cases_need_no_integers(monkeypatch):
     )
 
 
-def test_what_would_take_too_many_bits_counts_as_broken(monkeypatch):
+def test_a_product_of_too_many_bits_counts_as_a_violation(monkeypatch):
     """(3/2)^4 · (2/1)^4 = 3^4 / 1^4: what is left has 4 times 2 bits, and 4 times 1."""
     factors = [Factor(total=3, own=1, released=4), Factor(total=2, own=1, released=4)]
     for most, broken in ((13, 0), (12, 0), (11, 1)):
@@ -170,15 +170,15 @@ def test_costs_add_up():
 
 @pytest.mark.parametrize("mechanism", ["magic", "pure", "approximate", "discrete_gaussian"])
 def test_a_mechanism_that_no_release_uses_is_refused(mechanism):
-    told = {"norm_squared": "1", "variance": "1", "slack": "0", "epsilon": "1/10", "delta": "0"}
+    fields = {"norm_squared": "1", "variance": "1", "slack": "0", "epsilon": "1/10", "delta": "0"}
     with pytest.raises(NotPossibleError, match="unknown mechanism"):
-        cost([GAUSSIAN, stage(mechanism, **told)])
+        cost([GAUSSIAN, stage(mechanism, **fields)])
 
 
 @pytest.mark.parametrize(
     "text", ["", "0", "-1", "1/0", "1e-3", "1E3", "x", "2" * 2_500 + "/" + "2" * 2_500]
 )
-def test_a_parameter_that_is_no_positive_fraction_is_refused(text):
+def test_a_parameter_must_be_a_positive_fraction(text):
     with pytest.raises(NotPossibleError, match="no usable variance"):
         part(stage("gaussian", variance=text), "variance")
     with pytest.raises(NotPossibleError, match="no usable slack"):
@@ -195,7 +195,7 @@ def test_a_parameter_is_the_fraction_that_is_written():
 
 
 @pytest.mark.parametrize("cap", ["1e-30", "0.001", "1", "20", "400", "100000"])
-def test_the_chance_to_be_shown_is_rounded_up(cap):
+def test_the_chance_to_appear_is_rounded_up(cap):
     found = shown_at_most(Fraction(cap))
     truth = -high.expm1(-mp(Fraction(cap)))
 
@@ -208,7 +208,7 @@ def spending(stages, *, bounds=None, **promised):
     return SimpleNamespace(manifest=manifest, bounds=bounds or bounds_of(written(**promised)))
 
 
-def test_a_budget_may_be_spent_to_the_last_and_no_further():
+def test_a_budget_may_be_used_up_and_not_exceeded():
     all_of_it, needed = [stage("capped_sampling", cap="1")], shown_at_most(Fraction(1))
 
     for delta, fits in ((needed, True), (needed - Fraction(1, 10**50), False)):
@@ -216,13 +216,13 @@ def test_a_budget_may_be_spent_to_the_last_and_no_further():
         assert account(spending(all_of_it, bounds=bounds))[0] == fits
     assert account(spending(all_of_it, exp_epsilon="2.7", delta="0.7")) == (
         False,
-        "sampling spends more epsilon than the budget holds",
+        "sampling spends more epsilon than the budget has",
     )
-    with pytest.raises(NotPossibleError, match="no account"):
+    with pytest.raises(NotPossibleError, match="no privacy account"):
         spent_on(spending(None, exp_epsilon="2"))
 
 
-def test_gaussian_stages_are_read_off_the_curve():
+def test_gaussian_stages_are_composed_by_the_exact_curve():
     stages = [stage("gaussian", norm_squared="1", variance="4", slack="1/1000"), CAPPED]
     epsilon = accounting.log_at_most(Fraction(3)) - Fraction(1, 10)
     needed = Fraction(1, 1000) + shown_at_most(Fraction(1, 10))
@@ -247,7 +247,7 @@ def curve(epsilon, mu_squared):
     ("epsilon", "mu_squared"),
     [("1", "0.056"), ("0", "0.01"), ("0.5", "4"), ("30", "50"), ("3", "0.5"), ("0.1", "1e-3")],
 )
-def test_the_curve_is_rounded_up_by_next_to_nothing(epsilon, mu_squared):
+def test_the_curve_is_rounded_up_by_a_tiny_margin(epsilon, mu_squared):
     epsilon, mu_squared = Fraction(epsilon), Fraction(mu_squared)
     found, truth = accounting.delta_at_most(epsilon, mu_squared), curve(epsilon, mu_squared)
 

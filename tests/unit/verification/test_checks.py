@@ -26,11 +26,11 @@ def found(check, **seen):
     return check(SimpleNamespace(**seen))
 
 
-# --- what the manifest and the counted logs say ---
+# --- the manifest and the counted logs ---
 
 
-def test_only_what_was_not_drawn_from_a_seed_is_accepted():
-    said = [
+def test_a_seeded_release_is_refused():
+    expected = [
         found(
             checks._not_a_test_run,
             manifest=SimpleNamespace(test_run=test_run),
@@ -38,49 +38,59 @@ def test_only_what_was_not_drawn_from_a_seed_is_accepted():
         )
         for test_run in (False, True)
     ]
-    assert said == [
-        (True, "by the manifest, the random draws did not come from a seed"),
-        (False, "the random draws came from a seed: such a release protects nobody"),
+    assert expected == [
+        (True, "the manifest states that the random draws did not come from a seed"),
+        (False, "the random draws came from a seed, so this release protects no user"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("certificate", "said"),
+    ("certificate", "expected"),
     [
-        ('{"seed": null, "test_run": false}', "by the manifest, the random draws did not"),
-        ('{"seed": 7, "test_run": false}', "by the curator's certificate"),
-        ('{"seed": null, "test_run": true}', "by the curator's certificate"),
-        ('{"seed": null}', "by the curator's certificate"),
+        ('{"seed": null, "test_run": false}', "the manifest states that the random draws did not"),
+        ('{"seed": 7, "test_run": false}', "the curator's certificate states"),
+        ('{"seed": null, "test_run": true}', "the curator's certificate states"),
+        ('{"seed": null}', "the curator's certificate states"),
         ("[]", "the curator's certificate cannot be read"),
         ("{", "the curator's certificate cannot be read"),
     ],
 )
-def test_the_curators_certificate_has_no_seed_either(tmp_path, certificate, said):
+def test_a_seed_in_the_curators_certificate_is_refused(tmp_path, certificate, expected):
     (tmp_path / "certificate.json").write_text(certificate)
     ok, detail = found(
         checks._not_a_test_run,
         manifest=SimpleNamespace(test_run=False),
         curators=tmp_path.joinpath,
     )
-    assert detail.startswith(said)
-    assert ok == said.startswith("by the manifest")
+    assert detail.startswith(expected)
+    assert ok == expected.startswith("the manifest states")
 
 
 def test_every_pair_must_be_known():
     for unknown in (0, 1, 2):
         compared = SimpleNamespace(unknown_pairs=unknown, pairs=3)
-        detail = f"{unknown} of 3 released pairs are not in the input log"
+        detail = (
+            f"{unknown} of 3 released pairs are not in the input log"
+            if unknown
+            else "all released pairs are in the input log"
+        )
         assert found(checks._pairs_from_log, compared=compared) == (unknown == 0, detail)
 
 
-def test_the_budget_asked_for_must_be_met():
+def test_the_agreed_budget_must_be_kept():
     two, three = (Bounds(likelihood=Fraction(n), appearance=Fraction(2)) for n in (2, 3))
 
-    assert found(checks._budget, promised=two, asked=None)[0]
+    written = SimpleNamespace(model_dump=lambda: {"exp_epsilon": "2", "delta": "0.5"})
+    manifest = SimpleNamespace(budget=written)
+    assert found(checks._budget, promised=two, asked=None, manifest=manifest) == (
+        True,
+        "checked against the manifest's own (e^ε = 2, δ = 0.5); to check what was agreed, add "
+        "--epsilon and --delta",
+    )
     assert found(checks._budget, promised=two, asked=two)[0]
     assert found(checks._budget, promised=two, asked=three)[0]
     ok, detail = found(checks._budget, promised=three, asked=two)
-    assert (ok, detail) == (False, "the manifest's budget is looser than the one asked for")
+    assert (ok, detail) == (False, "the manifest's budget is looser than the agreed one")
 
 
 # --- the released file ---
@@ -100,14 +110,16 @@ def test_the_checksum_is_that_of_the_file(tmp_path):
     evidence = named(tmp_path, sha256=sha256(b"rows"))
     (tmp_path / "public/log.tsv").write_bytes(b"rows")
 
-    said = "the file that the manifest describes"
-    assert checks._checksum(evidence) == (True, f"the released log is {said}")
+    assert checks._checksum(evidence) == (True, "the released log has the manifest's checksum")
     (tmp_path / "public/log.tsv").write_bytes(b"other")
-    assert checks._checksum(evidence) == (False, f"the released log is not {said}")
+    assert checks._checksum(evidence) == (
+        False,
+        "the released log does not have the manifest's checksum",
+    )
 
 
 def test_the_checksum_of_a_log_in_parts_is_that_of_their_list(tmp_path):
-    """As `sha256sum * | sha256sum` tells it."""
+    """The same as `sha256sum * | sha256sum`."""
     lines = [f"{sha256(data)}  part-{n}\n" for n, data in enumerate([b"a", b"b"])]
     evidence = named(tmp_path, sha256=sha256("".join(lines).encode()))
     folder = tmp_path / "public/log.tsv"
@@ -124,7 +136,7 @@ def test_the_checksum_of_a_log_in_parts_is_that_of_their_list(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["log.tsv", "../log.tsv", "link.tsv"])
-def test_a_log_that_is_not_there_has_no_checksum(tmp_path, file):
+def test_a_missing_log_has_no_checksum(tmp_path, file):
     evidence = named(tmp_path, file=file, sha256=sha256(b""))
     (tmp_path / "log.tsv").write_bytes(b"")
     (tmp_path / "public/link.tsv").symlink_to(tmp_path / "log.tsv")
@@ -193,15 +205,17 @@ def with_a_part(make):
         ({"log.tsv": with_a_part(to_elsewhere)}, 1, 0),
     ],
 )
-def test_whatever_else_is_public_is_counted(tmp_path, changed, extra, missing):
+def test_unexpected_entries_in_public_are_counted(tmp_path, changed, extra, missing):
     evidence = named(tmp_path)
     usual = dict.fromkeys(["log.tsv", "manifest.json", "report.html"], empty_file)
     for name, make in (usual | changed).items():
         if make:
             make(tmp_path / "public" / name)
 
-    said = f"{extra} entries too many in public/, {missing} files missing"
-    assert checks._nothing_else_public(evidence) == (extra + missing == 0, said)
+    expected = f"public/ holds {extra} unexpected entries and lacks {missing} expected files"
+    if extra + missing == 0:
+        expected = "public/ holds exactly the expected files"
+    assert checks._nothing_else_public(evidence) == (extra + missing == 0, expected)
 
 
 # --- the schema ---
@@ -214,7 +228,7 @@ TYPES = ("VARCHAR",) * 5
 
 
 def columns(shown=TEXT, *, bad=0, **listed):
-    """What is said of a released log, given what the manifest lists."""
+    """The finding about a released log, given what the manifest lists."""
     log = SimpleNamespace(**{"columns": NAMES, "compression": "", **listed})
     released = Counted(log=shown, types=TYPES, bad_rows=bad)
     return found(checks._columns, manifest=SimpleNamespace(log=log), released=released)
@@ -226,7 +240,7 @@ def columns(shown=TEXT, *, bad=0, **listed):
         ({}, None),
         ({"columns": NAMES[::-1]}, "columns other than those of the manifest"),
         ({"compression": ".gz"}, "a compression other than that of the manifest"),
-        ({"bad": 1}, "1 rows that are not a positive number of clicks"),
+        ({"bad": 1}, "rows without a positive number of clicks: 1"),
     ],
 )
 def test_columns_and_rows_are_those_of_the_manifest(case, fault):
@@ -246,7 +260,7 @@ def schema(shown=TEXT, clicked=TEXT, types=TYPES):
 
 @pytest.mark.parametrize("log", [TEXT, TABLE])
 def test_the_schema_of_the_input_is_accepted(log):
-    assert schema(log, log) == (True, "columns, types and format are those of the input log")
+    assert schema(log, log) == (True, "same columns, types and format as the input log")
     assert schema(TEXT, TEXT, types=("BIGINT",) * 5)[0]  # a text file declares none
 
 
@@ -268,20 +282,22 @@ def test_another_schema_is_found(case, fault):
 # --- the words ---
 
 
-def told(*, method="sanitize", counts="exact", delta="0.5", parameters=None, **changes):
+def fields(*, method="sanitize", counts="exact", delta="0.5", parameters=None, **changes):
     budget = {"epsilon": None, "exp_epsilon": "2", "delta": delta}
     parameters = {"laplace_bound": 2, "laplace_epsilon": 4} if parameters is None else parameters
-    said = {"name": "", "guarantees": (), "not_guaranteed": ()}
+    expected = {"name": "", "guarantees": (), "not_guaranteed": ()}
     with suppress(BudgetError, KeyError):  # then nothing can be promised
-        said = promise_of(ReleaseKind.of(method, counts), parameters, PrivacyBudget(**budget))
-        said = {name: getattr(said, name) for name in ("name", "guarantees", "not_guaranteed")}
+        expected = promise_of(ReleaseKind.of(method, counts), parameters, PrivacyBudget(**budget))
+        expected = {
+            name: getattr(expected, name) for name in ("name", "guarantees", "not_guaranteed")
+        }
     manifest = {
         "slogan_version": "1",
         "wording": wording_digest(),
         "method": method,
         "counts": counts,
-        "promise": said.pop("name"),
-        **said,
+        "promise": expected.pop("name"),
+        **expected,
         "budget": budget,
         "parameters": parameters,
         "pseudonyms": "fresh",
@@ -301,31 +317,31 @@ def words(folder, manifest, page=None):
 
 
 @pytest.mark.parametrize("counts", ["exact", "laplace"])
-def test_the_words_that_the_budget_allows_are_accepted(tmp_path, counts):
-    said = "manifest and report say what the budget allows"
-    assert words(tmp_path, told(counts=counts)) == (True, said)
+def test_the_texts_that_the_budget_allows_are_accepted(tmp_path, counts):
+    expected = "manifest and report state what the budget allows"
+    assert words(tmp_path, fields(counts=counts)) == (True, expected)
 
 
 @pytest.mark.parametrize(
     "claim",
     [
         {"promise": "end to end"},
-        {"guarantees": ("Nobody can ever be recognised.",)},
+        {"guarantees": ("No user can ever be recognised.",)},
         {"not_guaranteed": ()},
     ],
 )
 def test_another_promise_is_found(tmp_path, claim):
-    said = "the manifest promises in other words than its budget allows"
-    assert words(tmp_path, told(**claim)) == (False, said)
+    expected = "the promise in the manifest is not the one its budget allows"
+    assert words(tmp_path, fields(**claim)) == (False, expected)
 
 
 def test_another_report_is_found(tmp_path):
-    manifest = told()
+    manifest = fields()
     page = public_page(manifest).encode()
 
     assert words(tmp_path, manifest, page[:-1]) == (
         False,
-        "manifest and report do not say what the budget allows",
+        "the report does not state what the budget allows",
     )
     unreadable = (False, "public/report.html is missing or cannot be read")
     assert words(tmp_path, manifest, page + b"\xff") == unreadable
@@ -336,6 +352,6 @@ def test_another_report_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("case", [{"delta": "1"}, {"counts": "laplace", "parameters": {}}])
-def test_what_has_no_budget_or_parameters_cannot_be_put_in_words(tmp_path, case):
+def test_texts_need_a_valid_budget_and_parameters(tmp_path, case):
     with pytest.raises(NotPossibleError, match="no valid budget or parameters"):
-        words(tmp_path, told(**case), b"page")
+        words(tmp_path, fields(**case), b"page")

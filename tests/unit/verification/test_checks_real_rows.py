@@ -12,7 +12,7 @@ from slogan.verification.conditions import Bounds, Judgement
 
 
 def users(sql, tmp_path, shown, *, names=None, pseudonyms="fresh"):
-    """What is said of users; the log has a with p and q, b with p, c with r."""
+    """The finding about users; in the log, a has p and q, b has p, c has r."""
     fill(sql, "clicked", [("a", "p", 1), ("a", "q", 1), ("b", "p", 1), ("c", "r", 1)])
     fill(sql, "shown", shown)
     (tmp_path / "curator").mkdir()
@@ -31,9 +31,14 @@ def users(sql, tmp_path, shown, *, names=None, pseudonyms="fresh"):
     return checks.users_from_log(found)
 
 
-KEPT = "{} of 2 users' pairs are not in the input log"
-ALONE = "{} pseudonyms have pairs that no user of the input log holds together"
-NAMED = ALONE + "; by the curator's table {} pseudonyms are not one-to-one, and " + KEPT
+KEPT = "{} of 2 rows are not rows of the same user in the input log"
+ALONE = "{} new IDs have pairs that no single user of the input log has"
+NAMED = (
+    ALONE + "; in the curator's table, {} IDs are not one-to-one; "
+    "{} of 2 rows are not rows of the user listed there"
+)
+GOOD = "each new ID has pairs that one user of the input log has"
+GOOD_BY_TABLE = "each new ID stands for one user of the input log who has these pairs"
 
 
 @pytest.mark.parametrize(
@@ -44,46 +49,58 @@ NAMED = ALONE + "; by the curator's table {} pseudonyms are not one-to-one, and 
         ([("1", "p", 1), ("2", "p", 1)], 2),
     ],
 )
-def test_users_who_keep_their_names_hold_what_is_shown(sql, tmp_path, shown, strangers):
+def test_rows_under_original_ids_are_rows_of_these_users(sql, tmp_path, shown, strangers):
     found = users(sql, tmp_path, shown, pseudonyms="keep")
-    assert found == (strangers == 0, KEPT.format(strangers))
+    good = "every row is its user's in the input log"
+    assert found == (strangers == 0, KEPT.format(strangers) if strangers else good)
 
 
 @pytest.mark.parametrize(
-    ("shown", "names", "ok", "said"),
+    ("shown", "names", "ok", "texts"),
     [
-        ([("1", "p", 1), ("1", "q", 1)], None, True, ALONE.format(0)),
-        ([("1", "p", 1), ("1", "r", 1)], None, False, ALONE.format(1)),
-        ([("1", "p", 1), ("1", "q", 1)], "('a', '1')", True, NAMED.format(0, 0, 0)),
-        ([("1", "p", 1), ("2", "p", 1)], "('a', '1'), ('b', '2')", True, NAMED.format(0, 0, 0)),
-        ([("1", "p", 1), ("1", "q", 1)], "('b', '1')", False, NAMED.format(0, 0, 1)),
-        ([("1", "p", 1), ("2", "p", 1)], "('a', '1'), ('a', '2')", False, NAMED.format(0, 1, 0)),
-        # faults of one kind do not make up for those of another
-        ([("1", "p", 1), ("2", "p", 1)], "('a', '1'), ('a', '3')", False, NAMED.format(0, 1, 1)),
+        ([("1", "p", 1), ("1", "q", 1)], None, True, [GOOD]),
+        ([("1", "p", 1), ("1", "r", 1)], None, False, [ALONE.format(1)]),
+        (
+            [("1", "p", 1), ("1", "q", 1)],
+            "('a', '1')",
+            True,
+            [GOOD_BY_TABLE, NAMED.format(0, 0, 0)],
+        ),
+        (
+            [("1", "p", 1), ("2", "p", 1)],
+            "('a', '1'), ('b', '2')",
+            True,
+            [GOOD_BY_TABLE, NAMED.format(0, 0, 0)],
+        ),
+        ([("1", "p", 1), ("1", "q", 1)], "('b', '1')", False, [NAMED.format(0, 0, 1)]),
+        ([("1", "p", 1), ("2", "p", 1)], "('a', '1'), ('a', '2')", False, [NAMED.format(0, 1, 0)]),
+        # a fault of one kind does not compensate for one of another
+        ([("1", "p", 1), ("2", "p", 1)], "('a', '1'), ('a', '3')", False, [NAMED.format(0, 1, 1)]),
         (
             [("1", "p", 1), ("1", "r", 1)],
             "('a', '1'), ('a', '2'), ('a', '3')",
             False,
-            NAMED.format(1, 2, 1),
+            [NAMED.format(1, 2, 1)],
         ),
         (
             [("1", "p", 1), ("1", "q", 1)],
             "no table",
             False,
-            ALONE.format(0) + "; the curator's table of pseudonyms cannot be read",
+            ["the curator's table of pseudonyms cannot be read", ALONE.format(0)],
         ),
     ],
 )
-def test_pseudonyms_stand_for_users_who_hold_what_is_shown(sql, tmp_path, shown, names, ok, said):
-    assert users(sql, tmp_path, shown, names=names) == (ok, said)
+def test_each_new_id_has_the_pairs_of_one_user(sql, tmp_path, shown, names, ok, texts):
+    assert users(sql, tmp_path, shown, names=names) == (ok, *texts)
 
 
 def test_no_pair_may_belong_to_one_user_alone():
     for unique in (0, 1, 2):
         compared = SimpleNamespace(unique_pairs=unique, pairs=3)
         found = checks._no_unique_pair(SimpleNamespace(compared=compared))
-        said = f"{unique} of 3 released pairs belong to a single user of the input log"
-        assert found == (unique == 0, said)
+        good = "no released pair belongs to only one user of the input log"
+        detail = f"{unique} of 3 released pairs belong to only one user" if unique else good
+        assert found == (unique == 0, detail)
 
 
 @pytest.mark.parametrize("broken", [0, 1, 2])
@@ -97,12 +114,15 @@ def test_each_condition_is_judged_by_its_own_bound(broken):
 
     compared = SimpleNamespace(users=9, judge=judge)
     evidence = SimpleNamespace(compared=compared, bounds=bounds)
-    said = (
-        "9 users checked, 4 of them with released pairs and 1 decided by integers; "
-        f"{broken} exceed the bound; the largest use of the budget is 0.250"
+    detail = "all 9 users are within the limit (closest: 25.0% of it)"
+    if broken:
+        detail = f"{broken} of 9 users exceed the limit"
+    figures = (
+        "9 users, 4 with released pairs, 1 decided by exact integers; "
+        "largest use of the budget 0.250"
     )
     for name in ("condition_2", "condition_3"):
-        assert checks.REAL_ROWS[name](evidence) == (broken == 0, said)
+        assert checks.REAL_ROWS[name](evidence) == (broken == 0, detail, figures)
     assert judged == [bounds.likelihood, bounds.appearance]
 
 
@@ -110,5 +130,5 @@ def test_only_users_of_the_log_can_be_removed():
     for in_vain in (0, 1):
         ok, detail = checks._removed_users(SimpleNamespace(removed=(5, in_vain)))
         assert ok == (in_vain == 0)
-        assert detail.startswith("5 users were removed beforehand")
-        assert f"{in_vain} of them are not in the input log" in detail
+        assert detail.startswith("5 users were removed before counting")
+        assert ("1 of them are not in the input log" in detail) == bool(in_vain)

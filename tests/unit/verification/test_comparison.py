@@ -30,10 +30,10 @@ def parquet(sql, file, query):
     return file
 
 
-# --- a database of one's own ---
+# --- the private database ---
 
 
-def test_the_database_keeps_to_its_memory_and_to_itself(monkeypatch):
+def test_the_database_obeys_its_memory_limit_and_uses_a_private_folder(monkeypatch):
     connect = duckdb.connect
 
     def connected(**options):
@@ -55,12 +55,12 @@ def test_the_database_keeps_to_its_memory_and_to_itself(monkeypatch):
         assert sql.execute("SELECT 1").fetchall() == [(1,)]
 
 
-def test_what_is_no_memory_limit_is_refused():
+def test_an_invalid_memory_limit_is_refused():
     with pytest.raises(OptionError, match="memory limit"), private_database("much"):
         pass
 
 
-def test_the_databases_own_words_go_no_further():
+def test_the_databases_error_messages_are_not_passed_on():
     with pytest.raises(SloganError) as raised, private_database(None) as (sql, folder):
         sql.execute("SELECT 'a secret'::INTEGER")
     assert "secret" not in str(raised.value)
@@ -92,8 +92,8 @@ def test_rows_are_added_up_and_bad_ones_left_out(sql, tmp_path):
     assert rows_of(sql, "clicked") == rows_of(sql, "shown")
 
 
-def test_lines_that_the_reader_gives_up_on_are_bad_rows_of_their_log_alone(sql, tmp_path):
-    """One too wide, one that is no UTF-8: neither comes to be a row, nor to the next log."""
+def test_unreadable_lines_are_bad_rows_of_their_log_only(sql, tmp_path):
+    """One line is too wide, one is not UTF-8: neither is a row, of this log or the next."""
     wide = tmp_path / "wide.csv"
     wide.write_bytes(b"user,query,url,clicks\na,q,u,1\na,q,u,1,2,3\na,\xff,u,1\na,q,u,0\n")
     good = tmp_path / "good.csv"
@@ -104,7 +104,7 @@ def test_lines_that_the_reader_gives_up_on_are_bad_rows_of_their_log_alone(sql, 
     assert rows_of(sql, "shown") == rows_of(sql, "clicked") == [("a", "q", "u", 1)]
 
 
-def test_what_cannot_be_read_at_all_is_said_in_words_of_our_own(sql, tmp_path):
+def test_an_unreadable_file_gives_slogans_error(sql, tmp_path):
     parquet(sql, tmp_path / "log.parquet", "SELECT 'a' AS \"user\", 'q' AS query, 'u' AS url")
     log = slogan.read(tmp_path / "log.parquet")
     (tmp_path / "log.parquet").write_text("secret")
@@ -142,7 +142,7 @@ def test_tables_are_counted(sql, tmp_path, library):
     assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
 
 
-def test_what_an_engine_added_up_is_added_up_once_more(sql, tmp_path):
+def test_sums_of_an_engine_are_added_up_again(sql, tmp_path):
     """It hands over clicks and numbers of rows, by file; and the types of the columns."""
     rows = """(VALUES ('a', 'q', 'u', NULL, 1, 5, 2), ('a', 'q', 'u', NULL, 2, 1, 1),
         (NULL, 'q', 'u', 'user missing', 1, 9, 3), ('b', 'q', '', 'no click', 1, 4, 4))"""
@@ -174,7 +174,7 @@ class Writes:
 
 
 @pytest.mark.parametrize("way", ["write_parquet", "sink_parquet"])
-def test_a_table_that_writes_itself_needs_nobody_else(sql, tmp_path, way):
+def test_a_table_that_writes_parquet_itself_is_not_registered(sql, tmp_path, way):
     assert counted(sql, Writes(way), tmp_path).bad_rows == 0
     assert rows_of(sql, "shown") == [("a", "q", "u", 3)]
 
@@ -192,7 +192,7 @@ def test_types_are_those_that_parquet_keeps(sql, tmp_path):
 # --- users who were removed ---
 
 
-def test_removed_users_are_taken_out_and_those_in_vain_are_counted(sql, tmp_path):
+def test_removed_users_are_deleted_and_unknown_ones_are_counted(sql, tmp_path):
     fill(sql, "clicked", [("a", "p", 1), ("a", "q", 1), ("b", "p", 1), ("c", "p", 1)])
     listed = "SELECT unnest(['a', 'b', 'b', 'stranger']) AS \"user\""
 
@@ -200,7 +200,7 @@ def test_removed_users_are_taken_out_and_those_in_vain_are_counted(sql, tmp_path
     assert rows_of(sql, "clicked") == [("c", "p", "p.x", 1)]
 
 
-def test_a_table_of_nobody_removes_nobody(sql, tmp_path):
+def test_an_empty_table_removes_no_user(sql, tmp_path):
     fill(sql, "clicked", [("1", "p", 1)])
     nobody = parquet(sql, tmp_path / "removed.parquet", 'SELECT 1::BIGINT AS "user" WHERE FALSE')
 
@@ -253,10 +253,10 @@ def test_a_pair_is_a_query_with_its_url(sql):
     [
         ([("a", "p", 9)], 0),
         ([("c", "p", 1)], 1),  # a user and a pair of the log, and not together
-        ([("nobody", "p", 1), ("a", "new", 1), ("a", "q", 1)], 2),
+        ([("x", "p", 1), ("a", "new", 1), ("a", "q", 1)], 2),
     ],
 )
-def test_rows_of_nobody_are_counted(sql, shown, strangers):
+def test_rows_of_unknown_users_are_counted(sql, shown, strangers):
     assert compared(sql, CLICKED, shown).strangers() == strangers
 
 
@@ -271,11 +271,11 @@ def test_rows_of_nobody_are_counted(sql, shown, strangers):
         ([("1", "new", 1)], 1),
     ],
 )
-def test_pseudonyms_whose_pairs_nobody_holds_together_are_counted(sql, shown, unexplained):
+def test_pseudonyms_whose_pairs_no_single_user_has_are_counted(sql, shown, unexplained):
     assert compared(sql, CLICKED, shown).unexplained_pseudonyms() == unexplained
 
 
-def test_pseudonyms_are_not_taken_for_each_other_by_a_query_or_a_url_alone(sql):
+def test_pseudonyms_are_matched_by_query_and_url_together(sql):
     held = [("q@u", 1), ("q@v", 1), ("r@u", 1)]
     clicked = [(user, *row) for user, row in zip("abc", held, strict=True)]
     shown = [(pseudonym, *row) for pseudonym, row in zip("123", held, strict=True)]
@@ -316,7 +316,7 @@ def test_users_are_clipped_before_their_clicks_are_added(sql):
     ]
 
 
-def test_pairs_weigh_what_their_users_can_give_them(sql):
+def test_pair_weights_are_the_most_their_users_can_contribute(sql):
     """a has two pairs, b one: each gives its weight for that number, at most the last."""
     clicked = [("a", "p", 3), ("a", "q", 4), ("b", "p", 1), ("c", "x", 1), ("c", "y", 1)]
     clicked += [("c", "z", 1), ("c", "w", 1)]
@@ -324,7 +324,7 @@ def test_pairs_weigh_what_their_users_can_give_them(sql):
 
     weight, inclusion, released = found.weights([9.0, 1.0, 0.5])
     assert sorted(zip(weight, inclusion, released, strict=True)) == [
-        *[(0.5, 0.5, False)] * 4,  # c speaks for two of its four pairs
+        *[(0.5, 0.5, False)] * 4,  # c contributes two of its four pairs
         (0.5, 1.0, False),
         (1.5, 1.0, True),
     ]
@@ -334,7 +334,7 @@ def test_pairs_weigh_what_their_users_can_give_them(sql):
     assert found.covered(4) == (pytest.approx(3 * 4 / 7 + 1), 4 + 1 + 4)
 
 
-def test_the_chance_to_be_shown_is_that_of_drawing_with_replacement(sql):
+def test_the_chance_to_appear_is_that_of_sampling_with_replacement(sql):
     """Of p, 2 clicks are released: a has 1 of 3 clicks, b the others."""
     found = compared(sql, [("a", "p", 1), ("b", "p", 2)], [("s", "p", 2)])
     (users, chances, shown), (rows, by_row, drawn) = found.exposure()
@@ -342,7 +342,7 @@ def test_the_chance_to_be_shown_is_that_of_drawing_with_replacement(sql):
     assert sorted(chances) == sorted(by_row) == pytest.approx([1 - (2 / 3) ** 2, 1 - (1 / 3) ** 2])
 
 
-def test_users_are_judged_by_what_they_hold_of_each_pair(sql):
+def test_users_are_charged_for_their_clicks_on_each_pair(sql):
     """Of p 2 clicks are released, of q 1: a has 1 of 3 and 3 of 4, b 2 of 3 and 1 of 4."""
     clicked = [("a", "p", 1), ("a", "q", 3), ("b", "p", 2), ("b", "q", 1), ("c", "unseen", 1)]
     found = compared(sql, clicked, [("x", "p", 2), ("y", "q", 1)])
@@ -355,7 +355,7 @@ def test_users_are_judged_by_what_they_hold_of_each_pair(sql):
 
 
 @pytest.mark.parametrize("more", [1, 2])
-def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql, more):
+def test_pairs_with_equal_factors_are_charged_separately(sql, more):
     """Each of three users has a third of two pairs: 3/2 for each click, neither more nor less."""
     clicked = [(user, pair, 1) for user in "abc" for pair in "pq"]
     found = compared(sql, clicked, [("a", "p", 1), ("b", "q", more)])
@@ -367,7 +367,7 @@ def test_pairs_that_weigh_the_same_are_charged_one_by_one(sql, more):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_user_is_charged_for_what_that_user_holds(sql, seed):
+def test_every_user_is_charged_for_their_own_pairs(sql, seed):
     """Against plain fractions: as many users exceed each user's own charge as it says."""
     random = Random(seed)
     held = {(user, pair): random.randrange(5) for user in "abcdefghi" for pair in "pqrst"}

@@ -1,4 +1,4 @@
-"""Numbers at the edge of what the verifier takes, and a hair beside the bounds it decides by."""
+"""Numbers at the limits of what the verifier accepts, and slightly beside its bounds."""
 
 from fractions import Fraction
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ spaces = st.sampled_from(["", " "])
 
 
 @given(decimals, decimals | st.just(""), spaces)
-def test_what_a_budget_may_be_written_as_is_read_as_it_was(above, below, space):
+def test_a_budget_is_read_in_every_notation(above, below, space):
     text = f"{space}{above}{space}/{space}{below}" if below else f"{space}{above}{space}"
 
     assert rational(text) == exact(text)
@@ -41,7 +41,7 @@ def test_what_a_budget_may_be_written_as_is_read_as_it_was(above, below, space):
     "text",
     ["", " ", "/", "/2", "1/2/3", "1//2", "1/0", "nan", "inf", "1/inf", "1/nan", "0x2", "1 2"],
 )
-def test_what_is_no_number_is_refused(text):
+def test_an_invalid_number_is_refused(text):
     with pytest.raises(BudgetError, match="not a number"):
         rational(text)
 
@@ -56,7 +56,7 @@ def test_a_number_that_would_stall_is_refused(text):
 
 
 @pytest.mark.parametrize("power", ["-1e-9", "-1/2", "-1", "0", "700.0000001", "1e9"])
-def test_a_power_that_is_no_epsilon_is_refused(power):
+def test_an_epsilon_out_of_range_is_refused(power):
     with pytest.raises(BudgetError, match="above 0 and at most 700"):
         exp_below(Fraction(power))
 
@@ -70,7 +70,7 @@ def test_e_to_epsilon_is_rounded_down(power):
     assert found >= 1 + Fraction(power)
 
 
-# --- judgement a hair beside a bound ---
+# --- judgement slightly beside a bound ---
 
 
 @pytest.mark.parametrize("others", [10**20, 5 * 10**19, 10**14])
@@ -103,7 +103,7 @@ def test_a_single_click_counts_in_integers(total, own):
         assert (found.broken, found.in_integers) == (broken, 1)
 
 
-# --- what stages are said to cost ---
+# --- the stated cost of stages ---
 
 
 @pytest.mark.parametrize("text", ["1" + "0" * 301, "3" + "0" * 300, "15" + "0" * 299])
@@ -114,7 +114,7 @@ def test_a_parameter_beyond_every_float_is_refused(text):
         cost([stage("gaussian", norm_squared="1", variance="1", slack=text)])
 
 
-def test_the_largest_and_the_smallest_parameter_are_taken():
+def test_the_largest_and_the_smallest_parameter_are_accepted():
     for number in (Fraction(1e300), Fraction(1e-300)):
         assert part(stage("capped_sampling", cap=str(number)), "cap") == number
     with pytest.raises(NotPossibleError):
@@ -122,7 +122,7 @@ def test_the_largest_and_the_smallest_parameter_are_taken():
 
 
 @pytest.mark.parametrize("less", ["-1/1000000", "-1/2", "-1", "-2"])
-def test_no_stage_gives_privacy_back(less):
+def test_no_stage_has_a_negative_cost(less):
     for mechanism, parameters in (
         ("gaussian", {"norm_squared": "1", "variance": "1", "slack": less}),
         ("capped_sampling", {"cap": less}),
@@ -147,7 +147,7 @@ def test_extreme_stages_are_refused_and_do_not_stall():
         assert not account(evidence)[0]
 
 
-def test_more_stages_than_a_release_has_are_not_added_up():
+def test_too_many_stages_are_refused():
     bounds = bounds_of({"epsilon": "9", "exp_epsilon": None, "delta": "0.5"})
     for number, taken in ((64, True), (65, False)):
         stages = [stage("capped_sampling", cap="1/1000")] * number
@@ -161,7 +161,7 @@ def test_more_stages_than_a_release_has_are_not_added_up():
 
 
 @pytest.mark.parametrize("cap", ["1e-300", "1e-110", "1e-90", "1e-50", "1e-20"])
-def test_rarely_drawn_users_are_charged_next_to_nothing(cap):
+def test_rarely_sampled_users_are_charged_very_little(cap):
     found = shown_at_most(Fraction(cap))
     truth = -high.expm1(-mp(Fraction(cap)))
 
@@ -194,12 +194,12 @@ def test_the_curve_is_rounded_up_far_out_too(epsilon):
 
 
 def test_pi_has_as_many_digits_as_are_used():
-    found = accounting._pi.__wrapped__()  # as if nobody had asked before
+    found = accounting._pi.__wrapped__()  # without the cache
 
     assert abs(high.mpf(str(found)) - high.pi) < high.mpf("1e-597")
 
 
-def test_what_obeys_two_budgets_obeys_the_smaller_of_each_bound():
+def test_the_stricter_budget_has_the_smaller_of_each_bound():
     small, large = Fraction(3, 2), Fraction(7, 2)
     one = Bounds(likelihood=small, appearance=large)
     other = Bounds(likelihood=large, appearance=small)

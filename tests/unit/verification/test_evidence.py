@@ -47,7 +47,7 @@ def manifest(log, shown=f"{HEADER}a\tzebra\tz.x\t1\n", **changes):
     described = published_log(
         slogan.read(log), file="log.tsv", sha256=sha256(shown.encode()).hexdigest()
     )
-    told = {
+    fields = {
         "slogan_version": "1",
         "wording": wording_digest(),
         "method": "sanitize",
@@ -62,14 +62,14 @@ def manifest(log, shown=f"{HEADER}a\tzebra\tz.x\t1\n", **changes):
         "log": described.model_dump(),
         "versions": {},
     }
-    return Manifest.model_validate(told | changes)
+    return Manifest.model_validate(fields | changes)
 
 
-def write(folder, told, shown=f"{HEADER}a\tzebra\tz.x\t1\n"):
+def write(folder, fields, shown=f"{HEADER}a\tzebra\tz.x\t1\n"):
     (folder / "public").mkdir(parents=True)
     (folder / "public/log.tsv").write_text(shown)
-    (folder / "public/manifest.json").write_text(told.model_dump_json(indent=2) + "\n")
-    (folder / "public/report.html").write_text(public_page(told))
+    (folder / "public/manifest.json").write_text(fields.model_dump_json(indent=2) + "\n")
+    (folder / "public/report.html").write_text(public_page(fields))
     return folder
 
 
@@ -80,7 +80,7 @@ def failed(verdict):
 # --- verify ---
 
 
-def test_an_honest_release_passes_and_all_of_it_was_looked_at(log, release):
+def test_an_honest_release_passes_every_named_check(log, release):
     verdict = verify(log, release)
 
     assert failed(verdict) == set()
@@ -95,23 +95,23 @@ def test_an_honest_release_passes_and_all_of_it_was_looked_at(log, release):
     assert verify(slogan.read(log), str(release), budget=BUDGET, engine=engine).ok
 
 
-def test_the_budget_asked_for_counts(log, release):
+def test_an_agreed_budget_is_checked(log, release):
     asked = PrivacyBudget(exp_epsilon="1.5", delta="0.9")
     assert failed(verify(log, release, budget=asked)) == {"budget", "condition_2"}
 
 
-def test_a_promise_is_not_kept_by_asking_for_less(log, tmp_path):
-    """Whoever reads the manifest trusts what it says, whatever the curator asked for."""
+def test_a_looser_agreed_budget_does_not_replace_the_manifests(log, tmp_path):
+    """Readers rely on the manifest, whatever budget the curator agreed on."""
     strict = PrivacyBudget(exp_epsilon="1.0001", delta="0.0001")
     promise = promise_of(ReleaseKind.EXACT_COUNTS, {}, strict, pseudonyms="keep")
-    told = manifest(
+    fields = manifest(
         log,
         budget=strict.parameters(),
         promise=promise.name,
         guarantees=promise.guarantees,
         not_guaranteed=promise.not_guaranteed,
     )
-    boasting = write(tmp_path / "boasting", told)
+    boasting = write(tmp_path / "boasting", fields)
     for asked in (None, BUDGET):
         found = verify(log, boasting, budget=asked)
         assert failed(found) == {"condition_2", "condition_3"}
@@ -119,7 +119,7 @@ def test_a_promise_is_not_kept_by_asking_for_less(log, tmp_path):
 
 @pytest.mark.parametrize("ratio", [1, 2, 3])
 @pytest.mark.parametrize("inverse", [1, 2, 3])
-def test_the_stricter_of_promise_and_question_is_what_counts(sql, tmp_path, ratio, inverse):
+def test_the_stricter_of_manifest_and_agreed_budget_decides(sql, tmp_path, ratio, inverse):
     found = seen(sql, tmp_path)
     vars(found)["promised"] = Bounds(likelihood=Fraction(2), appearance=Fraction(2))
     assert found.bounds == found.promised
@@ -129,7 +129,7 @@ def test_the_stricter_of_promise_and_question_is_what_counts(sql, tmp_path, rati
     assert found.bounds.appearance == min(inverse, 2)
 
 
-def test_a_folder_that_is_no_release(log, tmp_path):
+def test_a_folder_without_a_release_is_refused(log, tmp_path):
     with pytest.raises(LogNotFoundError, match="no release"):
         verify(log, tmp_path / "nowhere")
     with pytest.raises(LogNotFoundError, match="no release"):
@@ -140,7 +140,7 @@ def test_a_folder_that_is_no_release(log, tmp_path):
     assert check.detail == "public/manifest.json is missing or cannot be opened"
 
 
-def test_a_check_without_anything_to_look_at_fails():
+def test_a_check_that_cannot_run_fails():
     def nothing(_):
         raise NotPossibleError("it is gone")
 
@@ -154,17 +154,17 @@ def test_a_check_without_anything_to_look_at_fails():
 # --- files that are read as a whole ---
 
 
-def test_a_manifest_is_read_or_it_is_said_why_not(tmp_path, log):
+def test_a_manifest_is_read_or_the_reason_is_given(tmp_path, log):
     file = tmp_path / "manifest.json"
     missing = (None, (False, "public/manifest.json is missing or cannot be opened"))
     assert read_manifest(file) == missing
-    told = manifest(log)
-    file.write_text(told.model_dump_json())
-    assert read_manifest(file) == (told, (True, "version 1"))
-    file.write_text(json.dumps({**told.model_dump(), "manifest_version": 0, "surplus": 1}))
-    said = "public/manifest.json is no manifest of a known version: 2 faults"
-    assert read_manifest(file) == (None, (False, said))
-    file.write_text(json.dumps({**told.model_dump(), "manifest_version": 2}))
+    fields = manifest(log)
+    file.write_text(fields.model_dump_json())
+    assert read_manifest(file) == (fields, (True, "version 1"))
+    file.write_text(json.dumps({**fields.model_dump(), "manifest_version": 0, "surplus": 1}))
+    expected = "public/manifest.json is not a valid manifest (invalid fields: 2)"
+    assert read_manifest(file) == (None, (False, expected))
+    file.write_text(json.dumps({**fields.model_dump(), "manifest_version": 2}))
     with pytest.raises(OptionError, match="made by a newer slogan"):
         read_manifest(file)
     file.unlink()
@@ -199,12 +199,12 @@ def test_a_report_of_sixteen_megabytes_is_the_largest(tmp_path):
 # --- logs that were counted, or why not ---
 
 
-def seen(sql, tmp_path, *, counts="exact", told=None, clicked=None, shown=None):
+def seen(sql, tmp_path, *, counts="exact", fields=None, clicked=None, shown=None):
     counted = Counted(log=slogan.SearchLog(format="tsv", columns=None), types=(), bad_rows=0)
     return Evidence(
         public=tmp_path / "public",
         curator=tmp_path / "curator",
-        manifest=told or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts)),
+        manifest=fields or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts)),
         asked=None,
         sql=sql,
         clicked=clicked or counted,
@@ -229,18 +229,18 @@ def removed(sql, tmp_path):
     return tmp_path / "curator/removed.parquet"
 
 
-def test_removed_users_count_for_nothing_where_users_are_removed(sql, tmp_path, removed):
+def test_removed_users_are_left_out_of_the_comparison(sql, tmp_path, removed):
     sql.execute(f"COPY (SELECT 'c' AS \"user\") TO '{removed}' (FORMAT parquet)")
     found = seen(sql, tmp_path, counts="laplace")
     assert found.compared.users == 2
     assert found.removed == (1, 0)
 
 
-def test_where_nobody_is_removed_no_table_is_looked_for(sql, tmp_path, removed):
+def test_without_removal_no_table_of_removed_users_is_read(sql, tmp_path, removed):
     assert seen(sql, tmp_path).compared.users == 3
 
 
-def test_without_a_table_of_the_removed_nothing_is_compared(sql, tmp_path, removed):
+def test_a_missing_table_of_removed_users_stops_the_comparison(sql, tmp_path, removed):
     with pytest.raises(NotPossibleError, match="is missing"):
         _ = seen(sql, tmp_path, counts="laplace").compared
     removed.write_text("no table")
@@ -248,23 +248,23 @@ def test_without_a_table_of_the_removed_nothing_is_compared(sql, tmp_path, remov
         _ = seen(sql, tmp_path, counts="laplace").compared
 
 
-def test_the_manifests_own_budget_is_read_anew(sql, log, tmp_path):
-    found = seen(sql, tmp_path, told=manifest(log))
+def test_the_manifests_budget_is_parsed_again(sql, log, tmp_path):
+    found = seen(sql, tmp_path, fields=manifest(log))
     assert found.promised == Bounds(likelihood=Fraction(2), appearance=Fraction(2))
     all_of_it = manifest(log, budget=BUDGET.parameters() | {"delta": "1"})
     with pytest.raises(NotPossibleError, match="the manifest's budget"):
-        _ = seen(sql, tmp_path, told=all_of_it).promised
+        _ = seen(sql, tmp_path, fields=all_of_it).promised
 
 
-def count_input(sql, log, told, tmp_path):
-    return evidence.count_input(sql, log, told, tmp_path, slogan.DuckDB())
+def count_input(sql, log, fields, tmp_path):
+    return evidence.count_input(sql, log, fields, tmp_path, slogan.DuckDB())
 
 
 def test_the_input_is_read_as_the_manifest_says(sql, log, tmp_path):
     log.write_bytes(LOG.encode() + "a\tzébra\tz.x\t1\nc\tno click\t\t1\n".encode("latin-1"))
-    told = manifest(log)
-    with pytest.raises(BadRowError, match="1 rows"):
-        count_input(sql, log, told, tmp_path)
+    fields = manifest(log)
+    with pytest.raises(BadRowError, match="unreadable rows: 1"):
+        count_input(sql, log, fields, tmp_path)
     sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     skipping = manifest(log, parameters={"on_bad_row": "skip"})
     assert count_input(sql, log, skipping, tmp_path).bad_rows == 1
@@ -276,7 +276,7 @@ def test_the_input_is_read_as_the_manifest_says(sql, log, tmp_path):
 
 def test_a_log_that_was_described_is_read_as_it_says(sql, log, tmp_path):
     log.write_text(f"{LOG}a\tzebra\tz.x\tmany\n")
-    with pytest.raises(BadRowError, match="1 rows"):
+    with pytest.raises(BadRowError, match="unreadable rows: 1"):
         count_input(sql, slogan.read(log), manifest(log), tmp_path)
     sql.execute("DROP TABLE clicked; DROP TABLE clicked_rows")
     found = count_input(sql, slogan.read(log, on_bad_row="skip"), manifest(log), tmp_path)
@@ -286,17 +286,17 @@ def test_a_log_that_was_described_is_read_as_it_says(sql, log, tmp_path):
 def test_logs_that_cannot_be_read(sql, log, release, tmp_path):
     with pytest.raises(LogNotFoundError):
         count_input(sql, tmp_path / "nowhere.tsv", manifest(log), tmp_path)
-    told = manifest(log)
+    fields = manifest(log)
     log.write_text("user\ttext\turl\tclicks\na\tzebra\tz.x\t1\n")
     cannot = "log cannot be read with the format and columns of the manifest"
-    assert count_input(sql, log, told, tmp_path) == f"the input {cannot}"
-    assert evidence.count_released(sql, release / "public", told).bad_rows == 0
+    assert count_input(sql, log, fields, tmp_path) == f"the input {cannot}"
+    assert evidence.count_released(sql, release / "public", fields).bad_rows == 0
     (release / "public/log.tsv").unlink()
-    found = evidence.count_released(sql, release / "public", told)
+    found = evidence.count_released(sql, release / "public", fields)
     assert found == f"the released {cannot}"
 
 
-def test_a_release_that_was_moved_aside_is_said_to_wait(tmp_path, log, release):
+def test_a_release_that_was_moved_aside_is_reported(tmp_path, log, release):
     aside = tmp_path / ".release.partial-a"
     aside.mkdir()
     release.rename(aside / "replaced")

@@ -1,6 +1,6 @@
-"""Forged releases: each is made from an honest one by somebody who has slogan's own source.
+"""Forged releases: each is made from an honest one by an attacker with slogan's source.
 
-Checksum, account and page are made anew, so that only what was forged can give it away.
+Checksum, account and page are made again, so that only the forged part can reveal it.
 """
 
 import gzip
@@ -26,7 +26,7 @@ NAMES = ("maps", "news", "weather", "recipes", "games", "music", "films", "books
 
 
 def people(users, rng, *, pages=60, own=2):
-    """Users of three tastes who hold a few of the popular pairs, and pairs of their own."""
+    """Users of three tastes who hold a few of the popular pairs, and separate pairs."""
     popular = [(f"{NAMES[n % 8]} {n}", f"www.site{n % 25}.org/{n}") for n in range(pages)]
     rank = np.arange(1, pages + 1)
     for user in range(users):
@@ -447,7 +447,7 @@ def a_manifest_that_says_it_twice(r):
 
 
 def a_stronger_promise(r):
-    r.change(whole=lambda m: m["guarantees"].append("Nobody can be found."))
+    r.change(whole=lambda m: m["guarantees"].append("No user can be found."))
 
 
 def a_page_of_other_words(r):
@@ -680,7 +680,7 @@ CONTAINERS = [
 
 
 @pytest.mark.parametrize(("suffix", "forgery"), CONTAINERS, ids=lambda f: getattr(f, "__name__", f))
-def test_what_a_container_holds_beside_rows_is_found(packed, tmp_path, suffix, forgery):
+def test_content_besides_rows_in_a_file_is_found(packed, tmp_path, suffix, forgery):
     log = packed / f"p.{suffix}"
     shutil.copytree(packed / f"packed-{suffix}", tmp_path / "release")
     assert failed(log, tmp_path / "release") == set()
@@ -698,7 +698,9 @@ def test_what_a_container_holds_beside_rows_is_found(packed, tmp_path, suffix, f
         ("tsv.gz", a_name_in_the_header, False),
     ],
 )
-def test_what_another_version_packed_is_judged_by_its_rows(packed, tmp_path, suffix, change, ok):
+def test_a_file_compressed_by_another_version_is_judged_by_its_rows(
+    packed, tmp_path, suffix, change, ok
+):
     """Other versions of DuckDB cut and pack files in other ways, and add nothing to them."""
     log = packed / f"p.{suffix}"
     shutil.copytree(packed / f"packed-{suffix}", tmp_path / "release")

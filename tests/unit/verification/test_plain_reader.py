@@ -40,11 +40,11 @@ def test_every_line_is_read_as_the_engine_reads_it(tmp_path, kind, encoding):
             except LenientError:  # the engine may take it or not
                 next(engine)
                 continue
-            if row.reason != NOT_TEXT:  # such a line is no row of the engine's
+            if row.reason != NOT_TEXT:  # such a line is not a row for the engine
                 assert judged(row) == next(engine), (seed, line)
 
 
-def test_a_file_is_its_lines_and_a_mark_before_them_is_not_text(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path):
     file = tmp_path / "log.csv"
     lines = b'\xef\xbb\xbfuser,query,url,count\r\n\n1,a,b,2\n2,"a\n3,c,d,1\r\n4,e,,1\n5,g,h,1'
     log = described(file, "csv", "utf-8", lines)
@@ -54,7 +54,7 @@ def test_a_file_is_its_lines_and_a_mark_before_them_is_not_text(tmp_path):
 
 
 @ON_EVERY_READER
-def test_a_line_more_changes_no_other(tmp_path, kind, encoding):
+def test_a_further_line_changes_no_other(tmp_path, kind, encoding):
     rng = Random(7)
     whole = batch(kind, 60, rng).replace(b"\r\n", b"\n")
     lines = whole.removesuffix(b"\n").split(b"\n")

@@ -1,4 +1,4 @@
-"""What the verifier says about the numbers of a release with private counts; no log, no release."""
+"""Checks of the numbers of a release with private counts; without a log or a release."""
 
 from copy import deepcopy
 from fractions import Fraction
@@ -57,12 +57,12 @@ def made(budget, share):
 
 
 class Release(SimpleNamespace):
-    """What the checks look at, of a release as `sanitize` would make it."""
+    """The evidence of a release as `sanitize` would make it."""
 
     def __init__(self, budget, share="1/2"):
-        written, told = made(budget, share)
+        written, fields = made(budget, share)
         stages = [SpentStage.model_validate(stage) for stage in deepcopy(written)]
-        manifest = SimpleNamespace(account=SimpleNamespace(stages=stages), parameters={**told})
+        manifest = SimpleNamespace(account=SimpleNamespace(stages=stages), parameters={**fields})
         promised = bounds_of(budget.parameters())
         super().__init__(manifest=manifest, promised=promised, bounds=promised)
 
@@ -76,8 +76,8 @@ class Release(SimpleNamespace):
     def times(self, factor, *names, parameter="variance"):
         """Another number for these stages."""
         for name in names:
-            told = self.stage(name).parameters
-            told[parameter] = str(Fraction(told[parameter]) * Fraction(factor))
+            fields = self.stage(name).parameters
+            fields[parameter] = str(Fraction(fields[parameter]) * Fraction(factor))
         return self
 
 
@@ -85,13 +85,13 @@ ALL = ("selection", "counts", "sizes")
 
 
 @pytest.mark.parametrize(("budget", "share"), BUDGETS)
-def test_what_the_release_chose_is_accepted(budget, share):
+def test_an_honest_release_is_accepted(budget, share):
     release = Release(budget, share)
 
     assert account(release)[0]
     assert checks._row_constants(release) == (
         True,
-        "0 parameters differ from the published constants",
+        "all parameters have their documented values",
     )
     assert checks._cap(release)[0]
     assert checks._row_scales(release) == (True, FOLLOWS)
@@ -111,15 +111,15 @@ FAULTS = {
 }
 
 
-def test_constants_are_the_published_ones():
-    """Two faults are two, and do not make up for one another."""
+def test_every_constant_that_differs_is_counted():
+    """Two faults count as two; none compensates for another."""
     for pair in map(set, combinations_with_replacement(FAULTS, 2)):
         release = Release(EDGE_OF_DELTA)
         for fault in pair:
             FAULTS[fault](release)
 
-        said = f"{len(pair)} parameters differ from the published constants"
-        assert checks._row_constants(release) == (False, said)
+        expected = f"parameters that differ from their documented values: {len(pair)}"
+        assert checks._row_constants(release) == (False, expected)
 
 
 # --- the cap ---
@@ -131,13 +131,13 @@ def test_the_cap_is_neither_more_nor_less_than_the_share_allows(budget):
         changed = Release(budget).times(factor, "sampling", parameter="cap")
         allowed, detail = checks._cap(changed)
         assert not allowed
-        assert detail.endswith("by a cap that does not follow from the budget")
+        assert detail.endswith("this cap does not follow from the budget")
     allowed, detail = checks._cap(Release(budget))
     assert allowed
-    assert detail.endswith("by a cap that follows from the budget")
+    assert detail.endswith("this cap follows from the budget")
 
 
-def test_a_cap_is_forgiven_its_rounding_and_nothing_else():
+def test_a_cap_may_differ_by_its_rounding_only():
     def follows(cap):
         release = Release(EDGE_OF_EPSILON)
         release.stage("sampling").parameters["cap"] = str(cap)
@@ -154,7 +154,7 @@ def test_a_cap_is_forgiven_its_rounding_and_nothing_else():
 
 @pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA])
 @pytest.mark.parametrize("share", ["1/3", "2/3", "0.49", "0.51"])
-def test_the_cap_is_that_of_the_share_told(budget, share):
+def test_the_cap_must_follow_from_the_manifests_share(budget, share):
     release = Release(budget)
     release.manifest.parameters["sampling_share"] = share
 
@@ -165,7 +165,7 @@ NO_SHARES = [None, 1, 2.0, "", "0", "1", "-1/2", "3/2", "x", "1/0", "nan", "1e-9
 
 
 @pytest.mark.parametrize("share", [*NO_SHARES, "0." + "3" * 999])
-def test_what_is_no_share_is_refused(share):
+def test_an_invalid_share_is_refused(share):
     release = Release(EDGE_OF_DELTA)
     release.manifest.parameters["sampling_share"] = share
 
@@ -175,15 +175,15 @@ def test_what_is_no_share_is_refused(share):
 
 # --- noise ---
 
-UNEVEN = "its stages do not share the budget as published"
+UNEVEN = "the stages do not share the budget as documented"
 TOO_MUCH = "selection spends more than its share"
 SMALL = "noise is smaller than the budget allows"
-LARGE = "noise is not what the budget asks for"
+LARGE = "noise is larger than the budget requires"
 
 
 @pytest.mark.parametrize("budget", [EDGE_OF_EPSILON, EDGE_OF_DELTA, BUDGETS[4][0]])
 @pytest.mark.parametrize(
-    ("factor", "stages", "parameter", "said"),
+    ("factor", "stages", "parameter", "expected"),
     [
         ("0.99999", ALL, "variance", {SMALL}),
         ("0.5", ALL, "variance", {SMALL}),
@@ -203,21 +203,21 @@ LARGE = "noise is not what the budget asks for"
         ("0.5", ["selection"], "slack", set()),
     ],
 )
-def test_noise_is_what_budget_and_shares_ask_for(budget, factor, stages, parameter, said):
+def test_noise_follows_from_budget_and_shares(budget, factor, stages, parameter, expected):
     found, detail = checks._row_scales(Release(budget).times(factor, *stages, parameter=parameter))
 
-    assert found == (not said)
-    assert {*detail.split("; ")} == (said or {FOLLOWS})
+    assert found == (not expected)
+    assert {*detail.split("; ")} == (expected or {FOLLOWS})
 
 
-def test_sampling_must_leave_something():
-    """Exactly all of ε, or of δ, is nothing left; a hair less is something."""
+def test_sampling_must_leave_some_budget():
+    """A cap that uses all of ε or δ is refused; one that uses slightly less is not."""
     whole = log_at_most(Fraction(2))
     shown = shown_at_most(Fraction("0.1"))
     hair = Fraction(1, 10**20)
     release = Release(EDGE_OF_DELTA)
 
-    def said(cap, delta):
+    def expected(cap, delta):
         release.stage("sampling").parameters["cap"] = str(cap)
         release.promised = Bounds(likelihood=Fraction(2), appearance=1 / (1 - delta))
         ok, detail = checks._row_scales(release)
@@ -232,9 +232,9 @@ def test_sampling_must_leave_something():
         (Fraction("0.1"), shown / 2),
         (Fraction(2), Fraction(1, 10)),
     ):
-        assert said(cap, delta) == nothing
-    assert said(whole - hair, Fraction(9, 10)) != nothing
-    assert said(Fraction("0.1"), shown + hair) != nothing
+        assert expected(cap, delta) == nothing
+    assert expected(whole - hair, Fraction(9, 10)) != nothing
+    assert expected(Fraction("0.1"), shown + hair) != nothing
 
 
 # --- which stages there are ---
@@ -245,11 +245,11 @@ def doubled(stages):
 
 
 def hiding(mechanism, *names):
-    """Stages that hide behind a mechanism which costs nothing of what they spend."""
+    """Stages that claim a cheaper mechanism than theirs."""
 
     def hidden(stage):
-        told = {**stage.parameters, "cap": "1/1000000", "epsilon": "1/1000000", "delta": "0"}
-        return stage.model_copy(update={"mechanism": mechanism, "parameters": told})
+        fields = {**stage.parameters, "cap": "1/1000000", "epsilon": "1/1000000", "delta": "0"}
+        return stage.model_copy(update={"mechanism": mechanism, "parameters": fields})
 
     return lambda stages: [hidden(one) if one.name in names else one for one in stages]
 
@@ -268,13 +268,13 @@ def without(name):
         hiding("pure", "counts", "sizes"),
     ],
 )
-def test_other_stages_than_such_a_release_has_are_refused(change):
+def test_stages_that_such_a_release_does_not_have_are_refused(change):
     release = Release(EDGE_OF_DELTA)
     release.manifest.account.stages = change(release.stages)
     release.compared = SimpleNamespace(clicks=0, users=0)
 
     for check in (checks._row_constants, checks._cap, checks._row_scales, checks._rate):
-        with pytest.raises(NotPossibleError, match="other stages"):
+        with pytest.raises(NotPossibleError, match="does not list the stages"):
             check(release)
 
 
@@ -288,7 +288,7 @@ def test_a_release_has_no_more_clicks_than_the_cap_explains():
         release.compared = SimpleNamespace(clicks=clicks, users=10_000)
         assert checks._rate(release) == (
             explained,
-            f"{clicks} clicks released, where the cap explains up to 190",
+            f"{clicks} clicks released; the cap explains up to 190",
         )
     release.compared = SimpleNamespace(clicks=21, users=0)
     assert not checks._rate(release)[0]

@@ -90,7 +90,7 @@ def test_a_larger_norm_than_published_is_found(made, release):
     assert failed(made, release) == {"constants", "scales"}
 
 
-def test_noise_scales_that_a_log_may_have_chosen_are_found(made, release):
+def test_noise_scales_that_may_depend_on_the_log_are_found(made, release):
     """All stages a bit noisier than needed: private, but who chose the scale?"""
 
     def change(manifest):
@@ -108,7 +108,7 @@ def test_a_parameter_other_than_the_published_one_is_found(made, release):
 
 
 @pytest.mark.parametrize("variance", ["0", "-1", "x", "1e-400000000", "1/0", ""])
-def test_stages_that_are_no_stages_are_found(made, release, variance):
+def test_invalid_stages_are_found(made, release, variance):
     def change(manifest):
         stage(manifest, "counts")["parameters"]["variance"] = variance
 
@@ -116,7 +116,7 @@ def test_stages_that_are_no_stages_are_found(made, release, variance):
     assert failed(made, release) >= {"account", "scales", "noise"}
 
 
-def test_an_unknown_mechanism_is_not_taken_on_trust(made, release):
+def test_an_unknown_mechanism_is_refused(made, release):
     rewrite(release, lambda m: stage(m, "counts").update(mechanism="magic"))
     assert "account" in failed(made, release)
 
@@ -162,7 +162,7 @@ def test_real_ids_are_found(made, release, real):
 
 
 @pytest.mark.parametrize("user_type", [pl.Int32, pl.Decimal(10, 0), pl.Int64])
-def test_fresh_ids_may_meet_real_ones_where_the_type_has_few(made, tmp_path, user_type):
+def test_new_ids_may_equal_real_ones_in_a_small_type(made, tmp_path, user_type):
     log = pl.read_csv(made / "log.tsv", separator="\t").cast({"user": user_type})
     log.write_parquet(tmp_path / "log.parquet")
     budget = slogan.PrivacyBudget(epsilon="4", delta="1e-5")
@@ -172,34 +172,34 @@ def test_fresh_ids_may_meet_real_ones_where_the_type_has_few(made, tmp_path, use
     assert slogan.verify(tmp_path / "log.parquet", tmp_path / "release").ok
 
 
-def test_ids_that_say_something_are_found(made, release):
+def test_ids_that_reveal_something_are_found(made, release):
     change_log(release, lambda rows: rows.with_columns(user=pl.lit("ann ") + pl.col("user")))
     assert failed(made, release) >= {"user_ids"}
 
 
-def test_pairs_of_nobody_are_found(made, release):
+def test_pairs_that_no_user_has_are_found(made, release):
     change_log(release, lambda rows: rows.with_columns(query=pl.col("query") + "!"))
     assert "pairs_from_log" in failed(made, release)
 
 
-def test_more_users_than_the_mechanism_gave_are_found(made, release):
+def test_more_users_than_the_manifest_states_are_found(made, release):
     rewrite(release, lambda m: m["outputs"].update(users=3))
     assert failed(made, release) == {"synthetic_users"}
 
 
-def test_a_file_too_many_in_public_is_found(made, release):
+def test_an_extra_file_in_public_is_found(made, release):
     (release / "public/raw.tsv").write_text("")
     assert failed(made, release) == {"nothing_else_public"}
 
 
-# --- the arithmetic of its own ---
+# --- verify's own arithmetic ---
 
 rationals = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=10**6)
 
 
 @settings(max_examples=30)
 @given(rationals, st.fractions(min_value=Fraction(1, 10**4), max_value=50, max_denominator=10**6))
-def test_delta_is_at_least_the_true_one_and_hardly_more(epsilon, mu_squared):
+def test_delta_is_rounded_up_by_a_tiny_margin(epsilon, mu_squared):
     with mpmath.workdps(60):
         e, mu = (
             mpmath.mpf(epsilon.numerator) / epsilon.denominator,

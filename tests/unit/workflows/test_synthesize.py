@@ -140,7 +140,7 @@ def test_the_budget_is_spent_by_the_stages_that_are_listed(log, tmp_path, associ
 def test_nothing_is_written_beyond_the_budget(log, tmp_path, monkeypatch):
     spent = Account((Gaussian(name="counts", norm_squared=100, variance=1),))
     monkeypatch.setattr("slogan.dp.statistics.Account", lambda stages: spent)
-    with pytest.raises(errors.BudgetError, match="the budget holds"):
+    with pytest.raises(errors.BudgetError, match="the budget has"):
         saved(log, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()

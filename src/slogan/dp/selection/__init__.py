@@ -1,4 +1,4 @@
-"""Which query-url pairs may be released: each file here is one selector, named as its option."""
+"""Selection of the query-url pairs to release: each file here is one selector."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DEFAULT = "pooled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionBudget:
-    """What selection may spend: μ², and a probability that a pair of one user alone is released."""
+    """The budget of selection: μ², and the probability that a pair of only one user is released."""
 
     mu_squared: Fraction
     delta: Fraction
@@ -23,10 +23,10 @@ class SelectionBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
-    """The pairs that may be released, by their numbers in the histogram, and what that cost.
+    """The pairs that may be released, by their numbers in the histogram, and the stages spent.
 
-    The numbers follow the order of the log's texts, so they are for this run only:
-    what is published is the set, in an order of its own.
+    The numbers depend on the order of the log's texts, so they are not published:
+    the release is sorted by its own IDs.
     """
 
     pairs: Ints

@@ -1,7 +1,7 @@
-"""What selectors share: bounded contributions, thresholds on a grid, and weights of L2 norm 1.
+"""Parts shared by selectors: contribution bounding, thresholds on a grid, weights of L2 norm 1.
 
 `capped` keeps at most `most` pairs of each user, `spread` divides one unit of L2 norm over them,
-and `threshold` is a level that the pairs of one user alone seldom exceed. All in integers, in
+and `threshold` is a level that pairs of only one user rarely exceed. All in integers, in
 steps of 2^-20.
 """
 
@@ -22,14 +22,14 @@ from slogan.randomness import Randomness, Words
 from slogan.storage.compilation import compiled
 
 _FIRST = np.uint64(42)
-"""What Spark's xxhash64 begins with."""
+"""The initial value of Spark's xxhash64."""
 _A, _B = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
 _C, _D = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
 _E = np.uint64(0x27D4EB2F165667C5)
 
 
 def tossed(own: Words, nth: Ints) -> Ints:
-    """xxhash64(own, nth): the coins of row number nth of a user with that word."""
+    """xxhash64(own, nth): the random number of row nth of a user with that word."""
     return _hashed(nth.astype(np.uint64), _hashed(own, _FIRST)).view(np.int64)
 
 
@@ -47,7 +47,7 @@ def _turned(word: Words, bits: int) -> Words:
 
 
 MOST = 100
-"""L0: for how many pairs a user may speak."""
+"""L0: the largest number of pairs that a user contributes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,16 +59,16 @@ class Contributions:
     pairs: int
     """How many pairs the histogram has."""
     most: int
-    """No user speaks for more."""
+    """The largest number of pairs per user."""
 
     @cached_property
     def speakers(self) -> Ints:
-        """How many users speak for each pair."""
+        """The number of users who contribute each pair."""
         return np.bincount(self.pair, minlength=self.pairs)
 
     @property
     def held(self) -> Flags:
-        """Which pairs somebody speaks for."""
+        """Which pairs at least one user contributes."""
         return self.speakers > 0
 
 
@@ -79,10 +79,10 @@ def capped(hist: RemoteHistogram, rng: Randomness, most: int = MOST) -> RemoteCo
 def capped(
     hist: AnyHistogram, rng: Randomness, most: int = MOST
 ) -> Contributions | RemoteContributions:
-    """At most so many pairs of each user, chosen at random, whatever others do.
+    """Contribution bounding: keep at most `most` random pairs per user, independent of others.
 
-    A user with more has one random word, and from it coins for its first pair, its second, and so
-    on; the pairs with the smallest are kept.
+    A user with more has one random word, and from it a random number for each pair; the pairs
+    with the smallest numbers are kept.
     """
     if not isinstance(hist, PairHistogram):
         return hist.capped(rng, most)
@@ -112,15 +112,15 @@ def root_up(square: Fraction) -> Fraction:
 
 @cache
 def quantile(delta: Fraction, pairs: int) -> Fraction:
-    """A z that one of so many standard normal variables exceeds with probability ≤ delta."""
+    """A z that any of `pairs` standard normal variables exceeds with probability ≤ delta."""
     return normal_quantile(delta / pairs)
 
 
 @cache
 def threshold(most: int, *, variance: Fraction, delta: Fraction, extra: Fraction) -> int:
-    """A level, in steps of the grid, that pairs of one user alone exceed with probability ≤ delta.
+    """A level, in steps of the grid, that pairs of only one user exceed with probability ≤ delta.
 
-    The user has t of them, 1 ≤ t ≤ most, and gave each a weight of at most 1/√t + extra/t.
+    The user has t of them, 1 ≤ t ≤ most, each with a weight of at most 1/√t + extra/t.
     """
     scale = root_up(variance)
     return max(
@@ -130,13 +130,13 @@ def threshold(most: int, *, variance: Fraction, delta: Fraction, extra: Fraction
 
 
 HALVINGS = 6
-"""How often the weight of a pair is halved at most."""
+"""The largest number of halvings of a pair's weight."""
 
 CLOSED = HALVINGS + 1
-"""What stands for a pair that gets no weight."""
+"""The value for a pair without weight."""
 
 _SQUARES = np.array([4**n for n in range(HALVINGS, -1, -1)] + [0])
-"""The square of a weight halved so often, in units of 4^-HALVINGS; 0 for a closed pair."""
+"""The square of a weight by its halvings, in units of 4^-HALVINGS; 0 for a closed pair."""
 
 UNIT = 1 << BITS
 """A weight of 1, in steps of the grid."""
@@ -145,7 +145,9 @@ Halvings = NDArray[np.int8]
 
 
 def spread(
-    chosen: Contributions | RemoteContributions, halvings: Halvings, heaviest: Ints | None = None
+    contributions: Contributions | RemoteContributions,
+    halvings: Halvings,
+    heaviest: Ints | None = None,
 ) -> Ints:
     """The sum over users of ⌊2^20 · g / √(Σ g²)⌋, where g = 2^-halvings of a pair, by pairs.
 
@@ -153,11 +155,11 @@ def spread(
     No weight of a user with n pairs exceeds heaviest[n], if that is given.
     """
     if heaviest is None:
-        heaviest = np.full(chosen.most + 1, UNIT, dtype=np.int64)
-    if not isinstance(chosen, Contributions):
-        return chosen.spread(halvings, heaviest)
-    total = np.zeros(chosen.pairs, dtype=np.int64)
-    _spread(chosen.start, chosen.pair, halvings, heaviest, total)
+        heaviest = np.full(contributions.most + 1, UNIT, dtype=np.int64)
+    if not isinstance(contributions, Contributions):
+        return contributions.spread(halvings, heaviest)
+    total = np.zeros(contributions.pairs, dtype=np.int64)
+    _spread(contributions.start, contributions.pair, halvings, heaviest, total)
     return total
 
 

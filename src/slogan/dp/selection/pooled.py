@@ -1,8 +1,8 @@
 """pooled: rounds of the weighted Gaussian whose noisy sums are added up, with adaptive weights.
 
 In each round a user spreads one unit of L2 norm over its pairs, most of it on pairs whose sums so
-far are on the way to the last threshold. How much attention a pair gets is decided by its own noisy
-sum and public numbers, nothing else. Proof: docs/proofs/selection.md.
+far are on course for the last threshold. The weight of a pair depends only on its own noisy sum
+and public numbers. Proof: docs/proofs/selection.md.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ from slogan.randomness import Randomness, SystemRandomness
 # Pooled sums. P_r(i) = Σ_{q≤r} ℓ_q·(w_q(i) + N_q(i)). With c_r = ℓ_1 + … + ℓ_r, the noise in P_r(i)
 # has variance Σ ℓ_q²·V/ℓ_q = V·c_r.
 #
-# Thresholds. Suppose that one user alone holds the t pairs of a set T, t ≤ MOST. It gives each at
+# Thresholds. Suppose that only one user holds the t pairs of a set T, t ≤ MOST. It gives each at
 # most κ(t) per round, so P_r(i) ≤ c_r·κ(t) + √(V·c_r)·Z_i with independent standard normal Z_i.
 # z(δ, t) is the point that Z_i exceeds with probability δ/t, so that one of t does with probability
 # ≤ δ. Therefore
@@ -64,7 +64,7 @@ from slogan.randomness import Randomness, SystemRandomness
 # `steps_up`). Each direction makes it rarer that a pair of T is selected.
 
 LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-"""What part of the budget each round has: one of length n counts as much as n of length 1."""
+"""The budget of each round: one of length n counts as much as n of length 1."""
 
 EARLY = Fraction(1, 50)
 """The share of delta that all rounds before the last have together."""
@@ -72,8 +72,8 @@ EARLY = Fraction(1, 50)
 HEAVIEST = Fraction(1, 3)
 """The largest weight that a user with as many pairs as possible may give to one of them."""
 
-# What a pair's sum says, compared with its share so far of the last threshold, the pace, and with
-# the standard deviation σ of its noise so far:
+# A pair's sum is compared with its share so far of the last threshold, the pace, and with the
+# standard deviation σ of its noise so far:
 FULL, STEP = Fraction(5, 8), Fraction(1, 3)
 """Below FULL of the pace the weight is halved, once for each STEP·σ that is missing."""
 
@@ -81,12 +81,12 @@ EASE, EASED = Fraction(3, 2), 4
 """Above the pace + σ/2 it is halved too, again at each factor EASE, EASED times at most."""
 
 ABANDONED = (Fraction(7, 8), 3)
-"""A pair so many σ short of this part of the pace is given up."""
+"""A pair that is this many σ below this part of the pace is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One round: its noise, and what is decided by a pair's sum after it, in steps of the grid."""
+    """One round: its noise, and the decisions from a pair's sum after it, in steps of the grid."""
 
     length: int
     variance: Fraction
@@ -100,12 +100,12 @@ class Round:
     eased: Ints
     """The weight is halved for each of these that the sum reaches."""
     abandoned: int
-    """Pairs with a smaller sum are given up."""
+    """Pairs with a smaller sum are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """All rounds, and how much of its norm a user may put on one pair."""
+    """All rounds, and the largest weight that a user may give to one pair."""
 
     rounds: tuple[Round, ...]
     variance: Fraction
@@ -115,15 +115,15 @@ class Schedule:
 
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
-    """Pool noisy weights over the rounds; what exceeds a round's threshold is selected."""
+    """Pool noisy weights over the rounds; select pairs above a round's threshold."""
     public = schedule(budget)
-    chosen = capped(hist, rng)
-    halvings = np.where(chosen.held, 0, CLOSED).astype(np.int8)
+    contributions = capped(hist, rng)
+    halvings = np.where(contributions.held, 0, CLOSED).astype(np.int8)
     pooled = np.zeros(hist.pairs, dtype=np.int64)
     selected: list[Ints] = []
     for this in public.rounds:
-        weight = spread(chosen, halvings, public.heaviest)
-        # What is closed is not looked at again: its noise need not be drawn.
+        weight = spread(contributions, halvings, public.heaviest)
+        # A closed pair is not used again, so its noise need not be drawn.
         tried = np.flatnonzero(halvings < CLOSED)
         noise = floored_gaussian(len(tried), rng, variance=this.variance, grid=GRID)
         pooled[tried] += this.length * (weight[tried] + noise)
@@ -137,7 +137,7 @@ def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Sele
 
 
 def attention(noisy: Ints, this: Round) -> Halvings:
-    """How often the weight of each pair is halved in the next round, from its own sum alone."""
+    """The halvings of each pair's weight in the next round, from its own sum only."""
     lacking = np.clip(-((noisy - this.full) // this.step), 0, HALVINGS)
     halvings = lacking + np.searchsorted(this.eased, noisy, side="right")
     over = (noisy > this.threshold) | (noisy < this.abandoned)
@@ -146,7 +146,7 @@ def attention(noisy: Ints, this: Round) -> Halvings:
 
 @cache
 def schedule(budget: SelectionBudget) -> Schedule:
-    """Everything follows from the budget, nothing from the log."""
+    """The rounds for a budget; nothing depends on the log."""
     square = variance(budget.mu_squared, norm_squared=sum(LENGTHS))
     last = budget.delta * (1 - EARLY)
     early = budget.delta * EARLY / (len(LENGTHS) - 1)
@@ -176,7 +176,7 @@ def _round(length: int, square: Fraction, threshold: int, so_far: int, pace: Fra
 
 
 def _threshold(so_far: int, square: Fraction, delta: Fraction, heaviest: Ints) -> int:
-    """What sums of one user's own pairs exceed with probability ≤ delta, t ≤ MOST of them."""
+    """A level that t ≤ MOST pairs of only one user exceed with probability ≤ delta."""
     scale = root_up(square * so_far)
     return max(
         so_far * int(heaviest[t]) + steps_up(scale * quantile(delta, t)) for t in range(1, MOST + 1)
@@ -193,7 +193,7 @@ def _heaviest(deviation: Fraction, delta: Fraction) -> Ints:
 
 
 def warm_up() -> None:
-    """Compile the loop over users, once for this installation; the first run then need not wait."""
+    """Compile the loop over users, once per installation, before the first run."""
     nought = np.zeros(1, dtype=np.int64)
     hist = PairHistogram(user=nought, pair=nought, count=nought + 1, users=1, pairs=1, query=nought)
     select(hist, SelectionBudget(mu_squared=Fraction(1), delta=Fraction(1, 2)), SystemRandomness())

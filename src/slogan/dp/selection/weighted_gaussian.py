@@ -16,9 +16,9 @@ def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Sele
     """Sum up 1/√|C_u| over the users of each pair, add noise, keep what exceeds the threshold."""
     square = variance(budget.mu_squared, norm_squared=1)
     level = threshold(MOST, variance=square, delta=budget.delta, extra=Fraction(0))
-    chosen = capped(hist, rng)
-    weight = spread(chosen, np.zeros(hist.pairs, dtype=np.int8))
-    held = np.flatnonzero(chosen.held)
+    contributions = capped(hist, rng)
+    weight = spread(contributions, np.zeros(hist.pairs, dtype=np.int8))
+    held = np.flatnonzero(contributions.held)
     noisy = weight[held] + floored_gaussian(len(held), rng, variance=square, grid=GRID)
     stage = Gaussian(name="selection", norm_squared=1, variance=square, slack=budget.delta)
     return Selected(pairs=held[noisy > level], stages=(stage,))

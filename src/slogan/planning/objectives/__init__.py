@@ -1,4 +1,4 @@
-"""What "useful" means: each file here is one utility-maximizing problem, named as its option."""
+"""Objectives: each file here is one utility-maximizing problem, named as its option."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from slogan.registry import load_module, module_names
 
 @dataclass(frozen=True, kw_only=True)
 class PrivatePairs:
-    """The pairs that may be released, as private statistics have them."""
+    """The pairs that may be released, with their private statistics."""
 
     counts: Ints
     """Private counts, rounded."""
@@ -24,37 +24,37 @@ class PrivatePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class CappedPairs:
-    """The pairs that may be drawn where no user shows more than `cap` clicks on average."""
+    """The pairs that may be sampled with at most `cap` expected clicks per user."""
 
     counts: Floats
     """Private counts c̃ ≥ 1."""
     query: Ints
     """The query of each pair, as a number."""
     cap: float
-    """B, the most clicks that any user is expected to show."""
+    """B, the largest expected number of released clicks of any user."""
     users: float
-    """About how many users hold one of the pairs: no more than B·users clicks are shown."""
+    """About how many users hold one of the pairs: about B·users clicks are released at most."""
 
 
 class _Objective(ABC):
     name: ClassVar[str]
     """The name of its file."""
     utility: ClassVar[str]
-    """What its value counts, in words."""
+    """The unit of its value, in words."""
     is_packing: ClassVar[bool]
-    """Whether it asks for as many clicks as fit, and for nothing else."""
+    """Whether it maximises the number of released clicks."""
 
     def on_private_counts(self, pairs: PrivatePairs) -> Ints:
-        """The best counts where no user is charged: the private counts, or changed a little."""
+        """The best counts without constraints per user: the private counts, or nearly."""
         return pairs.counts
 
     @abstractmethod
     def expected_clicks(self, pairs: CappedPairs) -> Floats:
-        """How often each pair should be drawn, given private statistics alone."""
+        """The expected clicks of each pair, from private statistics only."""
 
 
 class PackingObjective(_Objective):
-    """As many clicks as fit the constraints; what they may be is said by two attributes."""
+    """As many clicks as fit the constraints; two attributes restrict them."""
 
     is_packing = True
     most: ClassVar[int | None] = None

@@ -7,8 +7,8 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.planning.objectives import CappedPairs, PackingObjective, PrivatePairs
 
-# Between 1 and 4 times what can be shown, 2 gave the most different pairs on generated logs.
-_ASKED_FOR = 2
+# Of the factors between 1 and 4, 2 gave the most different pairs on generated logs.
+_OVERSAMPLING = 2
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ class Diversity(PackingObjective):
 
 
 def drawn_alike(pairs: CappedPairs) -> Floats:
-    """The most different pairs, Σ 1 − e^−x, are expected where all are drawn equally often.
+    """The same expected clicks for all pairs, which maximises Σ 1 − e^−x.
 
-    Users who hold rare pairs reach their cap and show less than that, so more is asked for.
+    Users who hold rare pairs reach their cap and contribute less, so the total is oversampled.
     """
-    return filled(pairs.cap * pairs.counts, _ASKED_FOR * pairs.cap * pairs.users)
+    return filled(pairs.cap * pairs.counts, _OVERSAMPLING * pairs.cap * pairs.users)
 
 
 def filled(most: Floats, total: float) -> Floats:
     """The same amount for each, but none above its `most`, so that they sum to the total."""
     ascending = np.sort(most)
     left = total - (np.cumsum(ascending) - ascending)
-    # the level at which the first n are full and the others share what is left
+    # the level at which the first n are full and the others share the rest
     level = left / np.arange(len(most), 0, -1)
     short = np.flatnonzero(level <= ascending)
     return np.minimum(most, level[short[0]]) if len(short) else most

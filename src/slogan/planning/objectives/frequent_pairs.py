@@ -56,14 +56,14 @@ class FrequentPairs(TargetedObjective):
         return Program(constraints=constraints, targets=targets)
 
     def on_private_counts(self, pairs: PrivatePairs) -> Ints:
-        # Where every support can be kept, those of frequent pairs are, whatever is called frequent.
+        # The private counts keep every support, so also those of frequent pairs.
         if self.output_size is None or not pairs.counts.any():
             return pairs.counts
         return _apportioned(pairs.counts, self.output_size)
 
     def expected_clicks(self, pairs: CappedPairs) -> Floats:
-        # In proportion to the counts every support is kept. Heavy users reach the cap before the
-        # others do, which bends supports, so half of the size possible is asked for, no more.
+        # Clicks in proportion to the counts keep every support. Heavy users reach the cap first,
+        # which distorts supports, so the default is half of the possible size.
         size = float(self.output_size or pairs.cap * pairs.users / 2)
         return size * pairs.counts / pairs.counts.sum()
 
@@ -75,7 +75,7 @@ def frequent_pairs(hist: PairHistogram, min_support: Fraction) -> Ints:
 
 
 def _lowered_to(size: int, counts: Ints, frequent: Ints, support: np.ndarray) -> Ints:
-    """Fewer clicks of the same pairs, summing to `size`: first what lies above its ideal count."""
+    """Lower counts to sum to `size`, first those above their ideal count."""
     ideal = np.zeros(len(counts))
     ideal[frequent] = support * size
     lowered = counts.copy()

@@ -14,7 +14,7 @@ class OutputSize(PackingObjective):
     utility = "released clicks"
 
     def expected_clicks(self, pairs: CappedPairs) -> Floats:
-        # One click takes up its user's cap, so that everybody is drawn as often as may be.
+        # One click uses its user's whole cap, so that each user is sampled as often as allowed.
         return pairs.cap * pairs.counts
 
 

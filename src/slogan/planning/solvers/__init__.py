@@ -1,4 +1,4 @@
-"""How a program is solved: each file here is one solver, named as its option."""
+"""Solvers: each file here is one solver, named as its option."""
 
 import math
 from collections.abc import Callable
@@ -11,37 +11,37 @@ from slogan.planning.program import Program, Solution
 from slogan.registry import load_module, module_names
 
 AUTO = "packing"
-"""What `--solver auto` stands for."""
+"""The solver of `--solver auto`."""
 DISTRIBUTED = "distributed"
-"""The solver that runs where Spark counts; it is the engine's, not a file here."""
+"""The solver that runs inside Spark; it belongs to the engine, not to a file here."""
 PATIENCE = 15.0
 """Seconds: what a search has not found by then it rarely finds in the rest of a minute."""
 Report = Callable[[float, float], None]
-"""Told the best value so far and the proven bound, now and then."""
+"""Receives the best value so far and the proven bound, from time to time."""
 
 
 def quiet(_value: float, _bound: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """When a solver may stop, whom it tells how far it is, and what it may begin with."""
+    """When a solver may stop, how it reports progress, and what it may start from."""
 
     time_limit: float = 60.0
     gap: float = 1e-4
     patience: float = math.inf
     """Seconds without a better value after which a solver stops, where it can."""
     goal: float = math.inf
-    """A value that is good enough, whatever the bound."""
+    """A value that is good enough for any bound."""
     report: Report = quiet
     start: Ints | None = field(default=None, compare=False)
-    """Counts that the program allows. `packing` begins with them and answers nothing worse; other
-    solvers need not look, and F-UMP has a start of its own among its targets."""
+    """Feasible counts. `packing` starts from them and returns nothing worse; other solvers may
+    ignore them, and F-UMP has its own start among its targets."""
 
 
 Solve = Callable[[Program, Effort], Solution]
-"""Proposes counts for a program; `plan()` decides."""
+"""Proposes counts for a program, which `plan()` then checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Solver:
     def __post_init__(self) -> None:
         if not (0 < self.time_limit < math.inf and 0 <= self.gap < math.inf):
             raise OptionError(
-                f"a time limit of {self.time_limit} s and a gap of {self.gap} are not possible",
+                f"invalid time limit ({self.time_limit} s) or gap ({self.gap})",
                 hint="the time limit is above 0 seconds, the gap is 0 or more, and both are finite",
             )
         if self.patience is not None and not 0 < self.patience < math.inf:
@@ -76,7 +76,7 @@ class Solver:
 
     @property
     def effort(self) -> Effort:
-        """The limits alone."""
+        """The limits only."""
         patience = math.inf if self.patience is None else self.patience
         return Effort(time_limit=self.time_limit, gap=self.gap, patience=patience)
 
@@ -98,14 +98,14 @@ def load(name: str) -> Solve:
 
 
 def warm_up(name: str) -> None:
-    """Compile the loops of a solver, if it has any: its time limit counts from then on."""
+    """Compile the loops of a solver, if it has any, before its time limit starts."""
     getattr(_module(name), "warm_up", lambda: None)()
 
 
 def _module(name: str) -> ModuleType:
     if name == DISTRIBUTED:
         raise OptionError(
-            "the distributed solver is for sanitize alone, where Spark counts",
-            hint="leave --solver out",
+            "the distributed solver works only with sanitize and --engine spark",
+            hint="leave out --solver",
         )
     return load_module(__name__, AUTO if name == "auto" else name)

@@ -1,4 +1,4 @@
-"""Programs in HiGHS's words: every solver here speaks to HiGHS through this file only."""
+"""Programs as HiGHS models: the only file here that calls HiGHS."""
 
 import time
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from slogan.storage import limits
 
 Statuses = NDArray[np.object_]
 Basis = tuple[Statuses, Statuses]
-"""Where each variable and each row of a relaxation stands at an optimal vertex."""
+"""The status of each variable and each row of a relaxation at an optimal vertex."""
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kTimeLimit: Status.FEASIBLE,
     highspy.HighsModelStatus.kInterrupt: Status.FEASIBLE,
 }
 _FEASIBLE = int(highspy.SolutionStatus.kSolutionStatusFeasible)
-# How far rows may be overdrawn and integers missed; HiGHS takes no less than a tenth of it.
+# The tolerance of rows and integrality; the smallest that HiGHS accepts is a tenth of it.
 _OVERDRAWN = 1e-9
 # Seconds between two looks at the clock while HiGHS is at work.
 _LOOK_EVERY = 0.1
-# By how much HiGHS's bounds may be wrong, as clicks and as sums of support distances.
+# The error of HiGHS's bounds, in clicks and in sums of support distances.
 CLICKS_OFF, DISTANCE_OFF = 1e-6, 1e-9
 
 
@@ -42,12 +42,12 @@ class Model:
     upper: Floats
     pairs: int
     constant: float = 0.0
-    """What the value is when cost·z is 0."""
+    """The value at cost·z = 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What HiGHS found; `z` is None if it found nothing feasible."""
+    """HiGHS's result; `z` is None if it found nothing feasible."""
 
     z: Floats | None
     objective_bound: float
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vertex:
-    """An optimal vertex of a relaxation; `binding` says which rows have a price there."""
+    """An optimal vertex of a relaxation; `binding` marks the rows that have a price there."""
 
     z: Floats
     value: float
@@ -126,13 +126,13 @@ def _with_targets(base: Model, targets: SupportTargets, kept: Ints) -> Model:
     )
 
 
-def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Vertex | None:
+def vertex(problem: Model, effort: Effort, *, begin: Basis | None = None) -> Vertex | None:
     """An optimal vertex of the relaxation, by the simplex method; None if nothing is feasible.
 
-    Begun at a basis, the method goes from there to the nearest optimum it meets. The basis need
-    not fit: HiGHS mends one that is of another size or singular.
+    With a basis, the method starts there and stops at the first optimum. The basis need not fit:
+    HiGHS repairs one of another size or a singular one.
     """
-    highs = _ready(asked, effort, integer=False)
+    highs = _ready(problem, effort, integer=False)
     if begin is not None:
         start = highspy.HighsBasis()
         start.valid = start.alien = True
@@ -146,32 +146,33 @@ def vertex(asked: Model, effort: Effort, *, begin: Basis | None = None) -> Verte
     if _STATUS.get(status) is not Status.OPTIMAL:
         words = highs.modelStatusToString(status)
         raise SolverError(
-            f"the linear relaxation was not solved: HiGHS says {words!r}", hint="raise --time-limit"
+            f"the linear relaxation was not solved: HiGHS reports {words!r}",
+            hint="raise --time-limit",
         )
     best, end = highs.getSolution(), highs.getBasis()
     return Vertex(
         z=np.array(best.col_value),
-        value=asked.constant + highs.getInfo().objective_function_value,
+        value=problem.constant + highs.getInfo().objective_function_value,
         binding=np.array(best.row_dual) != 0.0,
         basis=(np.array(end.col_status, np.object_), np.array(end.row_status, np.object_)),
     )
 
 
 class Running:
-    """HiGHS at work in a thread of its own: it can be watched and stopped."""
+    """HiGHS running in its own thread: it can be watched and stopped."""
 
     def __init__(
-        self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
+        self, problem: Model, effort: Effort, *, integer: bool, start: Floats | None = None
     ) -> None:
-        self._asked, self._integer, self._report = asked, integer, effort.report
+        self._asked, self._integer, self._report = problem, integer, effort.report
         self._patience = effort.patience
         self._gained = None if start is None else time.monotonic()
         """When the best answer was found; None before the first."""
-        # HiGHS minimises: where every cost is −1 or 0 the value is what it calls −objective.
-        self._sign = 1.0 if asked.cost.max() > 0 else -1.0
+        # HiGHS minimises: where every cost is −1 or 0 the value is −objective.
+        self._sign = 1.0 if problem.cost.max() > 0 else -1.0
         self.bound = -self._sign * np.inf
         """The best bound so far, as a value of the objective."""
-        self._highs = _ready(asked, effort, integer=integer)
+        self._highs = _ready(problem, effort, integer=integer)
         self._highs.HandleUserInterrupt = True
         if start is not None:
             warm = highspy.HighsSolution()
@@ -185,7 +186,7 @@ class Running:
     def _listen(self, event: highspy.HighsCallbackEvent) -> None:
         out = event.data_out
         self.bound = self._asked.constant + self._sign * out.mip_dual_bound
-        if np.isfinite(out.mip_primal_bound):  # there is an answer already
+        if np.isfinite(out.mip_primal_bound):  # there is a solution already
             self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
 
     def _gain(self, _event: highspy.HighsCallbackEvent) -> None:
@@ -193,11 +194,11 @@ class Running:
 
     @property
     def finished(self) -> bool:
-        """Whether HiGHS has come to an end by itself."""
+        """Whether HiGHS has finished by itself."""
         return not self._thread.is_alive()
 
     def stop(self) -> Answer:
-        """Interrupt HiGHS and take what it has."""
+        """Interrupt HiGHS and return its best solution."""
         self._highs.cancelSolve()
         return self.wait()
 
@@ -210,7 +211,7 @@ class Running:
     def wait(self) -> Answer:
         """Let HiGHS finish, or stop it when it has found nothing better for a while.
 
-        Whoever stops waiting stops HiGHS too: it must not outlive the run.
+        An exception while waiting stops it too: it must not outlive the run.
         """
         try:
             while self._thread.is_alive():
@@ -233,18 +234,24 @@ class Running:
         )
 
 
-def _ready(asked: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
+def _ready(problem: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(asked.cost), len(asked.row_upper)
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = asked.cost, np.zeros_like(asked.cost), asked.upper
-    lp.row_lower_, lp.row_upper_ = asked.row_lower, asked.row_upper
+    lp.num_col_, lp.num_row_ = len(problem.cost), len(problem.row_upper)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = (
+        problem.cost,
+        np.zeros_like(problem.cost),
+        problem.upper,
+    )
+    lp.row_lower_, lp.row_upper_ = problem.row_lower, problem.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = asked.rows.indptr
-    lp.a_matrix_.index_ = asked.rows.indices
-    lp.a_matrix_.value_ = asked.rows.data
+    lp.a_matrix_.start_ = problem.rows.indptr
+    lp.a_matrix_.index_ = problem.rows.indices
+    lp.a_matrix_.value_ = problem.rows.data
     if integer:
         whole, any_number = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-        lp.integrality_ = [whole] * asked.pairs + [any_number] * (len(asked.cost) - asked.pairs)
+        lp.integrality_ = [whole] * problem.pairs + [any_number] * (
+            len(problem.cost) - problem.pairs
+        )
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)
@@ -263,5 +270,5 @@ def outward(objective: float, program: Program) -> float:
 
 
 def most_clicks(program: Program) -> float:
-    """The whole clicks that all users' limits together allow, whatever the counts."""
+    """The most whole clicks that all users' limits together allow."""
     return float(np.floor(program.constraints.size_bound + CLICKS_OFF))

@@ -1,4 +1,4 @@
-"""The integer problem itself, by branch and bound (HiGHS), after pruning and from a start."""
+"""The integer program by branch and bound (HiGHS), after pruning and with a start."""
 
 import time
 from dataclasses import replace
@@ -10,12 +10,12 @@ from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort, quiet
 from slogan.planning.solvers._highs import Model, Running, model, most_clicks, outward
 
-# A quotient of slack and cost may come out a little below the whole number of clicks that it is.
+# The quotient of slack and cost may be rounded slightly below a whole number of clicks.
 _ROUNDED_DOWN = 1 + 1e-12
 
 
 def greedy(program: Program) -> Ints:
-    """Counts within every constraint (up to rounding), cheapest pairs in total filled first."""
+    """Counts within every constraint (up to rounding), pairs of the lowest total cost first."""
     columns = program.constraints.cost.tocsc()
     slack = np.full(columns.shape[0], program.constraints.limit)
     counts = np.zeros(program.pairs, dtype=np.int64)
@@ -39,20 +39,20 @@ def greedy(program: Program) -> Ints:
 def solve(program: Program, effort: Effort) -> Solution:
     """The best counts found within the time limit, with HiGHS's proven bound.
 
-    Pairs of which not even one click fits the budget are 0 in every integer solution
-    (docs/explanation/limits): leaving them out loses nothing and tightens the bound.
+    Pairs whose first click exceeds the budget are 0 in every integer solution
+    (docs/explanation/limits): leaving them out tightens the bound.
     """
     kept = np.flatnonzero(program.upper > 0)
     x = np.zeros(program.pairs)
     if len(kept) == 0:
         return Solution(x=x, bound=0.0, status=Status.OPTIMAL, solver="exact")
     start, effort = _start(program, effort)
-    asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
-    warm = _completed(start[kept].astype(np.float64), asked)
-    answer = Running(asked, effort, integer=True, start=warm).wait()
+    problem = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
+    warm = _completed(start[kept].astype(np.float64), problem)
+    answer = Running(problem, effort, integer=True, start=warm).wait()
     best = warm if answer.z is None else answer.z
-    x[kept] = np.rint(best[: asked.pairs])
-    bound = outward(asked.constant + answer.objective_bound, program)
+    x[kept] = np.rint(best[: problem.pairs])
+    bound = outward(problem.constant + answer.objective_bound, program)
     if not program.minimises:
         # Counts are integers, so the bound is one too.
         bound = min(float(np.floor(bound)), most_clicks(program), float(program.upper.sum()))
@@ -60,10 +60,10 @@ def solve(program: Program, effort: Effort) -> Solution:
 
 
 def _start(program: Program, effort: Effort) -> tuple[Ints, Effort]:
-    """Feasible counts to begin with, and the effort that is left.
+    """Feasible counts to start from, and the remaining effort.
 
-    Where several clicks of a pair may be released, a third of the time goes to the problem with at
-    most one of each: its counts are binary, so HiGHS sees the cliques and solves it far better.
+    Where several clicks of a pair may be released, a third of the time is spent on the problem with
+    at most one of each: its counts are binary, so HiGHS finds cliques and solves it far better.
     """
     if program.targets is not None:
         return program.targets.start, effort
@@ -78,10 +78,10 @@ def _start(program: Program, effort: Effort) -> tuple[Ints, Effort]:
     return start, effort
 
 
-def _completed(counts: Floats, asked: Model) -> Floats:
+def _completed(counts: Floats, problem: Model) -> Floats:
     """Give the distances y the values that the counts imply."""
-    extra = len(asked.cost) - asked.pairs
+    extra = len(problem.cost) - problem.pairs
     if extra == 0:
         return counts
-    above, ideal = asked.rows[-2 * extra : -extra], asked.row_upper[-2 * extra : -extra]
-    return np.concatenate([counts, np.abs(above[:, : asked.pairs] @ counts - ideal)])
+    above, ideal = problem.rows[-2 * extra : -extra], problem.row_upper[-2 * extra : -extra]
+    return np.concatenate([counts, np.abs(above[:, : problem.pairs] @ counts - ideal)])

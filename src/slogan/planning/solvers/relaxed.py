@@ -1,4 +1,4 @@
-"""The paper's way: solve the linear relaxation, then round every count down."""
+"""The paper's method: solve the linear relaxation, then round every count down."""
 
 import numpy as np
 
@@ -7,23 +7,23 @@ from slogan.planning.program import Program, Solution, Status, status
 from slogan.planning.solvers import Effort
 from slogan.planning.solvers._highs import Running, outward, relaxation
 
-# An optimum at 3 may come back as 2.9999999999; the gate corrects it if 3 is too much.
+# An optimum at 3 may be returned as 2.9999999999; the gate corrects it if 3 is too much.
 _BELOW = 1e-9
 
 
 def solve(program: Program, effort: Effort) -> Solution:
     """Floor of an optimal fractional solution over all shared pairs, none pruned [Hong12, 5.1].
 
-    The bound is that of the relaxation. What the floor gives away is for `exact` to get back.
+    The bound is that of the relaxation. `exact` avoids the loss by rounding.
     """
-    asked = relaxation(program)
-    answer = Running(asked, effort, integer=False).wait()
+    problem = relaxation(program)
+    answer = Running(problem, effort, integer=False).wait()
     if answer.z is None or answer.status is not Status.OPTIMAL:
         raise SolverError(
-            f"the linear relaxation was not solved: HiGHS says {answer.words!r}",
+            f"the linear relaxation was not solved: HiGHS reports {answer.words!r}",
             hint="raise --time-limit, or use --solver exact",
         )
-    x = np.floor(answer.z[: asked.pairs] + _BELOW)
-    bound = outward(asked.constant + answer.objective_bound, program)
+    x = np.floor(answer.z[: problem.pairs] + _BELOW)
+    bound = outward(problem.constant + answer.objective_bound, program)
     reached = status(value=program.value(x.astype(np.int64)), bound=bound, allowed=effort.gap)
     return Solution(x=x, bound=bound, status=reached, solver="relaxed")

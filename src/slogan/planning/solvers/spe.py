@@ -13,15 +13,15 @@ from slogan.planning.solvers import Effort
 def solve(program: Program, _effort: Effort) -> Solution:
     """Start with one click of every pair; drop the most sensitive pair until all users are safe.
 
-    The loop of [Hong12, Algorithm 2] always drops the pair with the largest t_ijk, so what it
-    keeps is a prefix of the pairs sorted by their own largest t_ijk, cheapest first: the longest
-    prefix no user objects to. Charges only grow along it, so bisection finds its end.
-    Two liberties, both never worse: nothing is dropped from pairs that are safe together, and of
-    several urls of a query only the first counts where the objective asks for one.
+    The loop of [Hong12, Algorithm 2] always drops the pair with the largest t_ijk, so it keeps a
+    prefix of the pairs sorted by their own largest t_ijk, cheapest first: the longest prefix within
+    every user's limit. Charges only grow along it, so bisection finds its end.
+    Two deviations, never worse: pairs that are safe together are all kept, and of several urls of a
+    query only the first is used where the objective allows one.
     """
     if program.targets is not None:
         raise UnsupportedProgramError(
-            "spe chooses pairs, it cannot meet a given output size",
+            "spe selects pairs and cannot meet a given output size",
             hint="use --solver exact or relaxed with --objective frequent_pairs",
         )
     order = _cheapest_first(program)
@@ -31,17 +31,17 @@ def solve(program: Program, _effort: Effort) -> Solution:
         x[order[:first]] = 1
         return x
 
-    def objected(first: int) -> bool:
+    def exceeds(first: int) -> bool:
         return len(program.constraints.violated(released(first))) > 0
 
-    x = released(bisect_left(range(1, len(order) + 1), x=True, key=objected))
+    x = released(bisect_left(range(1, len(order) + 1), x=True, key=exceeds))
     bound = min(float(program.upper.sum()), np.floor(program.constraints.size_bound))
     return Solution(x=x.astype(np.float64), bound=bound, status=Status.FEASIBLE, solver="spe")
 
 
 def _cheapest_first(program: Program) -> Ints:
     hist = program.constraints.hist
-    share = hist.count[program.constraints.dearest] / hist.pair_total
+    share = hist.count[program.constraints.costliest] / hist.pair_total
     order = np.argsort(share, kind="stable")
     order = order[program.upper[order] >= 1]
     if program.at_most_one is None:

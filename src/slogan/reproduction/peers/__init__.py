@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 ANSWERS = "answers.json"
-"""What a peer writes into the folder of the problem."""
+"""The file that a peer writes into the folder of the problem."""
 _PROBLEM = "problem.npz"
-"""What it reads there: no library but numpy is needed for it."""
+"""The file that it reads there, with numpy only."""
 _PARTS = ("data", "indices", "indptr")
 
 

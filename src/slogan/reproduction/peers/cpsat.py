@@ -10,9 +10,9 @@ from slogan.reproduction.peers import Array, Problem, Proposal
 
 VARIANTS = ("2 workers", "8 workers")
 
-# CP-SAT knows integers only. Costs are rounded to the nearest 2^-40 and each limit is raised by
-# what that can add up to over the row, so every solution of the problem, ties included, stays one
-# and the bound stays valid. What this admits in excess (relative 1e-10) is for the gate to refuse.
+# CP-SAT has integers only. Costs are rounded to the nearest 2^-40 and each limit is raised by the
+# largest total rounding of the row, so every solution of the problem, ties included, stays one and
+# the bound stays valid. The gate refuses what this allows in excess (relative 1e-10).
 _SCALE = 2.0**40
 # Distances of F-UMP in 2^-20 clicks.
 _FINE = 2.0**20
@@ -54,7 +54,7 @@ def solve(folder: Path, variant: str, seconds: float) -> Proposal:
 
 
 def _unit(problem: Problem) -> float:
-    """What one unit of CP-SAT's objective is worth; a distance rounded up costs at most one."""
+    """The value of one unit of CP-SAT's objective; a distance rounded up costs at most one."""
     return 1.0 if len(problem.cost) == problem.integers else float(problem.cost.max()) / _FINE
 
 

@@ -42,7 +42,7 @@ class _Pump:
         if relaxed is None:
             raise UnsupportedError("the relaxation is not solved within the time")
         bound = float(relaxed.sum())
-        reach = 1.0  # the share of the way from the best value to the bound that the cut asks for
+        reach = 1.0  # the position of the cut between the best value and the bound
         while time.monotonic() < self.end and self.best.sum() < np.floor(bound + 1e-6):
             low = self.best.sum()
             cut = max(low + 1, np.floor(low + reach * (bound - low)))
@@ -81,9 +81,9 @@ class _Pump:
         """Out of a cycle: move the counts farthest from their integer to the other side."""
         away = np.abs(point - rounded) + 0.3 * self.rng.random(len(point)) * (rounded != point)
         flips = int(self.rng.integers(_FLIPS // 2, 3 * _FLIPS // 2))
-        chosen = np.argsort(-away)[:flips]
+        farthest = np.argsort(-away)[:flips]
         kicked = rounded.copy()
-        kicked[chosen] += np.where(point[chosen] > rounded[chosen], 1.0, -1.0)
+        kicked[farthest] += np.where(point[farthest] > rounded[farthest], 1.0, -1.0)
         return np.clip(kicked, 0.0, self.problem.upper)
 
     def _nearest(self, target: Array) -> Array | None:

@@ -42,7 +42,7 @@ NOTHING = Fraction(0)
 BUDGET = SelectionBudget(mu_squared=Fraction(900), delta=Fraction(1, 30))
 LOG = histogram(
     [
-        # nobody holds the pairs 2 and 6
+        # no user holds the pairs 2 and 6
         [1, 3, 0, 0, 0, 0, 0],
         [0, 9, 0, 0, 0, 0, 0],
         [0, 1, 0, 1, 0, 1, 0],
@@ -98,7 +98,7 @@ def test_weighted_gaussian_keeps_what_is_above_the_threshold(monkeypatch, above)
     assert found.stages == one_gaussian(square)
 
 
-def test_gaussian_histogram_looks_at_pairs_of_two_users_and_adds_their_root(monkeypatch):
+def test_gaussian_histogram_uses_pairs_of_two_users_and_adds_their_root(monkeypatch):
     most = gaussian_histogram.MOST
     square = variance(BUDGET.mu_squared, norm_squared=most)
     second = ceil((2 + root_up(square) * quantile(BUDGET.delta, most)) * ONE)
@@ -113,7 +113,7 @@ def test_gaussian_histogram_looks_at_pairs_of_two_users_and_adds_their_root(monk
     assert found.stages == one_gaussian(square, most)
 
 
-def test_gaussian_histogram_lets_a_user_speak_for_so_many_pairs_and_pays_for_them(monkeypatch):
+def test_gaussian_histogram_bounds_contributions_and_pays_for_them(monkeypatch):
     most = gaussian_histogram.MOST
     hist = histogram([[1] * (most + 5)] * 2)
     spoken = capped(hist, SeededRandomness(3), most).speakers
@@ -285,7 +285,7 @@ def test_warming_up_runs_the_loop_over_users_on_arrays_as_selection_has_them(mon
 
 
 @pytest.mark.parametrize("name", selectors.names())
-def test_as_many_users_as_are_said_are_the_fewest_whose_pairs_are_selected(name):
+def test_the_stated_number_of_users_is_the_fewest_that_selects_a_pair(name):
     """At a large δ some of what may be selected is."""
     fewest, n = selectors.fewest(name), 200
     # the first pairs are held by one user less than that, the others by as many

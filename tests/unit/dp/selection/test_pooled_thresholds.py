@@ -219,7 +219,7 @@ def test_the_laplace_level_is_the_least_of_one_or_more_that_is_enough(scale, del
     ("scale", "at"), [("1", 1), ("7/3", 2), ("7/3", 100), ("13/12", 10), ("400/7", 1000)]
 )
 @pytest.mark.parametrize("digits", [40, 59, 80])
-def test_a_delta_that_is_next_to_nothing_too_small_asks_for_one_more(scale, at, digits):
+def test_a_slightly_smaller_delta_needs_one_user_more(scale, at, digits):
     """Some of these differ from enough in fewer digits than the logarithms have."""
     scale = Fraction(scale)
     above, exponent = (tail(scale, at) * (1 - high.mpf(10) ** -digits)).man_exp

@@ -50,11 +50,11 @@ def everything(hist):
     return capped(hist, SeededRandomness(0), most=max(1, hist.pairs))
 
 
-# --- who speaks for what ---
+# --- contributions ---
 
 
 class Coins:
-    """Words that belong to users, whoever else is there."""
+    """Random words that depend on the user only."""
 
     seed = None
 
@@ -96,7 +96,7 @@ def others_decide(cap):
     return False
 
 
-def test_a_users_choice_is_its_own():
+def test_a_users_contributions_do_not_depend_on_others():
     assert not others_decide(capped)
     assert others_decide(popular_first)
 
@@ -118,7 +118,7 @@ def numbers_decide(toss):
     return False
 
 
-def test_the_numbers_of_pairs_do_not_choose():
+def test_contributions_do_not_depend_on_the_numbers_of_pairs():
     def by_number(own, nth):
         """Broken: coins of pair numbers, which depend on what others clicked."""
         caller = inspect.currentframe().f_back.f_locals
@@ -165,7 +165,7 @@ def test_a_users_weights_are_the_rounded_ones_of_the_formula(halvings):
 
 
 @pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
-def test_thresholds_are_above_the_real_ones_and_barely(mu_squared):
+def test_thresholds_are_slightly_above_the_real_ones(mu_squared):
     square, delta = 1 / Fraction(mu_squared), Fraction(1, 10**6)
     sigma, t = float(square) ** 0.5, np.arange(1, MOST + 1)
     real = (t**-0.5 + sigma * norm.isf(1e-6 / t)).max()
@@ -175,7 +175,7 @@ def test_thresholds_are_above_the_real_ones_and_barely(mu_squared):
 
 
 @pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
-def test_the_schedule_leaves_one_users_pairs_behind(mu_squared):
+def test_the_schedule_rarely_selects_pairs_of_one_user(mu_squared):
     budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 10**6))
     public = pooled.schedule(budget)
     heaviest, lengths = public.heaviest * float(GRID), [r.length for r in public.rounds]
@@ -265,7 +265,7 @@ RULES = {
 
 
 def largest_move(rule, neighbours):
-    """The largest squared distance between the sums of a log and of so many neighbours."""
+    """The largest squared distance between the sums of a log and of several neighbours."""
     rng, largest, seed = np.random.default_rng(17), 0, 0
     while neighbours > 0:
         users, pairs = rng.integers(2, 16), rng.integers(1, 8)
@@ -327,7 +327,7 @@ class Tape:
     """The noisy sums of a run, and a run of a neighbour whose noise is chosen to repeat them."""
 
     def __init__(self):
-        self.rounds = []  # (weights, halvings, noisy weights where somebody looks)
+        self.rounds = []  # (weights, halvings, noisy weights of open pairs)
         self.repeated = None
 
     def run(self, hist, seed):
@@ -385,7 +385,7 @@ def all_faults(logs=4):
     return found
 
 
-def test_replay_on_neighbours_shows_nothing_but_what_is_accounted_for():
+def test_replay_on_neighbours_shows_only_accounted_differences():
     assert all_faults(logs=25) == set()
 
 
@@ -415,7 +415,7 @@ def test_replay_catches_rules_over_the_observed_pairs(broken):
         assert all_faults() & {"attention", "weights"}
 
 
-def test_replay_catches_a_look_at_raw_counts():
+def test_replay_detects_use_of_raw_counts():
     """Broken: pairs of fewer than two users are dropped before any noise."""
 
     def shared_only(hist, rng):

@@ -31,7 +31,7 @@ FINE = 2**40
 
 
 def spoken(sets, pairs, most=MOST):
-    """Users that speak for these sets of pairs."""
+    """Users that contribute these sets of pairs."""
     return Contributions(
         start=np.cumsum([0, *map(len, sets)]),
         pair=np.array([pair for chosen in sets for pair in sorted(chosen)], dtype=np.int64),
@@ -82,7 +82,7 @@ def test_weights_are_rounded_towards_zero_and_capped(log, heaviest):
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7])
 def test_without_a_cap_a_user_gives_all_it_may(number):
-    """To as many pairs as a user may speak for, and to one."""
+    """For the largest number of contributed pairs, and for one."""
     sets = [set(range(number)), {0}]
     found = spread(spoken(sets, number, most=number), np.zeros(number, dtype=np.int8))
 
@@ -158,8 +158,8 @@ def test_a_user_moves_its_pairs_towards_the_cutoff_by_one(log, cutoff):
                 assert (given_[i] + 2) ** 2 * square > (lack * FINE) ** 2
 
 
-def test_what_rounding_adds_is_charged():
-    """So many users, each of whom moves two states apart by 4·√L0 steps at most."""
+def test_rounding_up_is_charged():
+    """Users who each move two states apart by 4·√L0 steps at most."""
     apart = policy_gaussian._MOST_USERS * 4 * isqrt(MOST) * policy_gaussian._FINE_GRID
 
     assert apart <= policy_gaussian._STRAY == Fraction(1, 2**10)
@@ -238,7 +238,7 @@ def test_a_ratio_stops_growing_where_its_rounding_would_matter(users):
     assert adapted([{0}] * users, 1, cutoff) == [cutoff + users * ratio / 7]
 
 
-def test_what_comes_back_keeps_a_users_move_at_one_and_fits_in_64_bits():
+def test_returned_weight_keeps_a_users_norm_at_one_and_fits_in_64_bits():
     """2α(√n + 1) ≤ 1 for every n up to the largest degree."""
     back, most = adaptive_degree.BACK, adaptive_degree._MOST_USERS
 

@@ -58,7 +58,7 @@ def xxhash64(number, seed):
 
 
 @given(st.lists(st.tuples(words, st.integers(0, 2**62)), min_size=1, max_size=9))
-def test_coins_are_those_that_spark_tosses(asked):
+def test_random_numbers_are_those_of_spark(asked):
     own, nth = zip(*asked, strict=True)
     found = tossed(np.array(own, dtype=np.uint64), np.array(nth, dtype=np.int64))
 
@@ -71,7 +71,7 @@ def test_coins_are_those_that_spark_tosses(asked):
 
 
 @given(histograms(users=(1, 5), pairs=(1, 9)), st.integers(1, 4), st.integers(0, 99))
-def test_the_pairs_with_the_smallest_coins_are_kept(hist, most, seed):
+def test_the_pairs_with_the_smallest_random_numbers_are_kept(hist, most, seed):
     chosen = capped(hist, SeededRandomness(seed), most)
     held = [hist.pair[hist.user == user].tolist() for user in range(hist.users)]
     many = [user for user in range(hist.users) if len(held[user]) > most]
@@ -89,7 +89,7 @@ def test_the_pairs_with_the_smallest_coins_are_kept(hist, most, seed):
     assert chosen.held.tolist() == [number > 0 for number in speakers]
 
 
-def test_a_user_speaks_for_a_hundred_pairs():
+def test_a_user_contributes_a_hundred_pairs():
     assert len(capped(histogram([[1] * 150]), SeededRandomness(0)).pair) == MOST == 100
 
 
@@ -107,7 +107,7 @@ def test_roots_and_steps_are_rounded_up(number):
     assert root_up(root**2) == root
 
 
-def test_a_quantile_is_that_of_the_largest_of_so_many():
+def test_a_quantile_is_that_of_the_largest_of_several():
     for pairs in (1, 2, 100):
         assert quantile(Fraction(1, 1000), pairs) == normal_quantile(Fraction(1, 1000 * pairs))
 

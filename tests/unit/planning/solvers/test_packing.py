@@ -71,7 +71,7 @@ def test_parts_add_up_to_the_whole(program):
 
 
 def relaxed(problem):
-    """The relaxation, come to rest on the rows it begins with."""
+    """The relaxation, converged on its first rows."""
     found = Relaxation(problem)
     found.solve(never)
     return found
@@ -83,7 +83,7 @@ def never():
 
 @given(program=programs())
 def test_the_relaxation_never_bounds_below_the_optimum(program):
-    """Stopped at once, come to rest, or made tighter: any prices prove a bound."""
+    """Stopped at once, converged, or tightened: any prices prove a bound."""
     problem = reduced(program)
     best = largest(problem)
     found = Relaxation(problem)
@@ -112,7 +112,7 @@ def test_no_whole_counts_break_a_cut(program, data):
             assert (split.ordered() @ whole <= 1e-9).all()
 
 
-def test_a_cut_is_found_that_no_single_user_knows():
+def test_a_cut_over_several_users_is_found():
     """Any two of three users share a pair, so one click fits; each user alone lets 1.5 pass."""
     hist = histogram([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
@@ -145,7 +145,7 @@ def test_the_second_click_of_a_pair_is_known_to_exclude_more_than_the_first():
     seed=st.integers(0, 2**31),
     losses=st.sampled_from([0.0, 0.5]),
 )
-def test_a_search_keeps_its_books(program, seed, losses):
+def test_a_search_keeps_its_state_consistent(program, seed, losses):
     """After any moves the state says what a fresh one would say of the same counts."""
     problem = reduced(program)
     if problem.pairs == 0:
@@ -202,28 +202,28 @@ def test_dominated_rows_are_implied_by_another_that_stays(rows):
     rows=arrays(np.int64, (4, 6), elements=st.integers(0, 4)),
     upper=arrays(np.int64, 6, elements=st.integers(1, 2)),
 )
-def test_an_outdone_pair_can_be_replaced_by_one_that_stays(rows, upper):
+def test_a_dominated_pair_can_be_replaced_by_one_that_stays(rows, upper):
     rows[0] = np.maximum(rows[0], 1)
     columns, limit = sp.csc_array(rows.astype(np.float64)), np.full(4, 4.0)
     problem = Packing(kept=np.arange(6), columns=columns, limit=limit, upper=upper)
-    outdone = presolve.outdone_pairs(problem.matrix)
+    dominated = presolve.dominated_pairs(problem.matrix)
 
-    for j in np.flatnonzero(outdone):
+    for j in np.flatnonzero(dominated):
         assert any(
             (rows[:, i] <= rows[:, j]).all() and (rows[:, i] + rows[:, j] > 4).any()
-            for i in np.flatnonzero(~outdone)
+            for i in np.flatnonzero(~dominated)
         )
 
 
 def test_of_pairs_that_cost_the_same_the_first_stays_if_there_is_room_for_one_only():
-    def outdone(limit):
+    def dominated(limit):
         columns = sp.csc_array(np.array([[1.0, 1.0], [2.0, 2.0]]))
         upper = np.ones(2, np.int64)
         problem = Packing(kept=np.arange(2), columns=columns, limit=limit, upper=upper)
-        return presolve.outdone_pairs(problem.matrix).tolist()
+        return presolve.dominated_pairs(problem.matrix).tolist()
 
-    assert outdone(np.array([2.0, 3.0])) == [False, True]
-    assert outdone(np.array([2.0, 4.0])) == [False, False]
+    assert dominated(np.array([2.0, 3.0])) == [False, True]
+    assert dominated(np.array([2.0, 4.0])) == [False, False]
 
 
 def crowd(users=60, pairs=50, seed=5):
@@ -256,7 +256,7 @@ def test_the_same_answer_every_time(most, size):
     assert first.bound == again.bound
 
 
-def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
+def test_two_searchers_give_the_same_answer_in_any_order(monkeypatch):
     monkeypatch.setattr("slogan.planning.solvers.packing.race._LARGE", 1)
     program = Program(
         constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
@@ -277,7 +277,7 @@ def test_two_searchers_give_the_same_answer_whoever_is_faster(monkeypatch):
 @time_limits
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
-def test_what_is_proposed_passes_the_gate_unchanged(seconds, seed):
+def test_a_proposal_passes_the_gate_unchanged(seconds, seed):
     constraints = privacy_constraints(
         crowd(users=40, pairs=30, seed=seed), PrivacyBudget(exp_epsilon="2.25", delta="0.8")
     )
@@ -339,7 +339,7 @@ def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seconds, seed, 
         before = value
 
 
-def test_what_goes_wrong_in_the_thread_is_raised(monkeypatch):
+def test_an_error_in_the_thread_is_raised(monkeypatch):
     monkeypatch.setattr("slogan.planning.solvers.packing.race._LARGE", 1)
     constraints = privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
 

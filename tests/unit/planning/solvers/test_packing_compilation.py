@@ -57,7 +57,7 @@ assert len(loops) > 20
 compiled_since = {name: loop.stats.cache_misses for name, loop in loops.items()}
 assert compiled_since == compiled, (compiled, compiled_since)
 """
-# A loop that a cached one calls has no signature of its own until it is called by itself.
+# A loop that a cached one calls has its own signature only after a direct call.
 SAME_SIGNATURES = """
 after = {name: [*loop.signatures] for name, loop in loops.items()}
 assert all(before.values()), before

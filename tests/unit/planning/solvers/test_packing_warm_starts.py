@@ -86,9 +86,7 @@ def test_without_a_start_the_search_begins_with_what_is_cheap_and_nothing_else(m
     ],
     ids=["one searcher", "two searchers"],
 )
-def test_without_a_start_the_search_finds_what_it_found_before_there_were_any(
-    monkeypatch, large, digest
-):
+def test_without_a_start_the_search_gives_its_former_result(monkeypatch, large, digest):
     monkeypatch.setattr("slogan.planning.solvers.packing.race._LARGE", large)
     whole = problem(users=400, pairs=600)
     search = Search(whole, prices(whole))
@@ -155,7 +153,7 @@ def test_a_search_begins_no_lower_than_its_start_nor_than_without(program, data,
 
 @settings(max_examples=50)
 @given(program=programs, data=st.data())
-def test_a_start_that_is_not_allowed_does_no_harm(program, data):
+def test_an_infeasible_start_is_repaired(program, data):
     start = data.draw(arrays(np.int64, program.pairs, elements=st.integers(0, 2**40)))
     solution = packing.solve(program, Effort(time_limit=20, gap=0.0, start=start))
 
@@ -164,7 +162,7 @@ def test_a_start_that_is_not_allowed_does_no_harm(program, data):
 
 
 @pytest.mark.parametrize("kind", ["output_size", "diversity", "query_diversity"])
-def test_what_was_found_is_still_there_before_the_first_round(kind):
+def test_the_start_is_kept_before_the_first_round(kind):
     program = asked(crowd(), BUDGET, kind)
     whole = reduced(program)
     found = searched(whole)
@@ -173,8 +171,8 @@ def test_what_was_found_is_still_there_before_the_first_round(kind):
     assert Search(whole, prices(whole), found).size >= found.sum()
 
 
-def test_pairs_that_presolve_takes_away_are_made_up_for():
-    """Both users hold both pairs and one click fits: the second pair is outdone by the first."""
+def test_pairs_that_presolve_removes_are_replaced():
+    """Both users hold both pairs and one click fits: the second pair is dominated by the first."""
     program = asked(histogram([[2, 2], [2, 2]]), PrivacyBudget(exp_epsilon=2, delta="0.5"))
     start = np.array([0, 1])
     assert reduced(program).kept.tolist() == [0]
@@ -195,5 +193,5 @@ def test_a_start_that_the_search_does_not_reach_is_the_answer(monkeypatch):
     assert np.array_equal(packing.solve(program, Effort(start=found)).x, found)
 
 
-def test_efforts_compare_whatever_they_begin_with():
+def test_efforts_are_compared_without_their_start():
     assert Effort(start=np.array([1, 2])) == Effort(start=np.array([3, 4]))

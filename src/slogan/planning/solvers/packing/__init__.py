@@ -20,11 +20,11 @@ from slogan.planning.solvers.packing.relaxation import Relaxation
 
 Proven = tuple[Ints, float]
 """Counts, and a bound on the value of any."""
-# Parts of at most this many pairs are solved together: branch and bound takes them apart at once.
+# Parts of at most this many pairs are solved together: branch and bound separates them itself.
 _SMALL = 500
 # Programs with more pairs than this are not given to branch and bound as a whole.
 _MOST_PAIRS = 20_000
-# Seconds for each part, even if the time is up: enough for a first answer.
+# Seconds for each part, even if the time is up: enough for a first solution.
 _LEAST_TIME = 0.05
 
 
@@ -35,9 +35,9 @@ def solve(program: Program, effort: Effort) -> Solution:
         counts, bound = _frequent_first(program, program.targets, effort)
     else:
         counts, bound = _packed(program, effort)
-    # The gate here too, so that what is proposed passes the real one unchanged.
+    # Apply the gate here too, so that the proposal passes the real one unchanged.
     counts = plan(counts, program.constraints).counts
-    # Presolve may have taken pairs of the start away: it is the answer where it releases more.
+    # Presolve may have removed pairs of the start: return the start where it releases more.
     start = None if program.minimises else effort.start
     if start is not None and start.sum() > counts.sum() and program.allows(start):
         counts = start
@@ -47,8 +47,8 @@ def solve(program: Program, effort: Effort) -> Solution:
 
 @cache
 def warm_up() -> None:
-    """Compile every loop before a time limit counts; once for this installation if it is cached."""
-    # Three users of whom any two share a pair: fractions break the clique, so every loop runs.
+    """Compile every loop before a time limit starts; once per installation if it is cached."""
+    # Three users of whom any two share a pair: fractions violate the clique, so every loop runs.
     user, pair, count = np.array([[0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 1, 2], [1, 1, 1, 1, 1, 1]])
     hist = PairHistogram(user=user, pair=pair, count=count, users=3, pairs=3, query=np.arange(3))
     constraints = privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
@@ -59,10 +59,10 @@ def warm_up() -> None:
 
 
 def _packed(program: Program, effort: Effort) -> Proven:
-    """Parts that share no user are independent: the sum of their bests is the best."""
+    """Solve parts that share no user independently: the sum of their optima is the optimum."""
     begin = time.monotonic()
     whole = packing(program)
-    # The gate afterwards takes a fraction of what the presolve took.
+    # The gate afterwards takes a fraction of the time of the presolve.
     deadline = begin + effort.time_limit - (time.monotonic() - begin) / 3
     x = np.zeros(whole.pairs, dtype=np.int64)
     bound = int(whole.upper.sum())
@@ -82,16 +82,16 @@ def _until(deadline: float, effort: Effort) -> Effort:
 
 
 def _in_the_whole(report: Report, *, value: int, bound: int) -> Report:
-    """Tell of a part what it means for all parts together."""
+    """Report the progress of a part as that of all parts together."""
     return lambda own, most: report(value + own, bound + most)
 
 
 def _frequent_first(program: Program, targets: SupportTargets, effort: Effort) -> Proven:
     """F-UMP: counts that sum to |O|, and a proven lower bound on the sum of support distances.
 
-    Only frequent pairs count in the objective, and they are few. Solved alone, with their sum at
-    most |O|, they give a bound that holds for the whole problem. If the budget they leave has room
-    for the rest of |O| in other pairs, which cost nothing, that answer is optimal.
+    Only frequent pairs count in the objective, and they are few. Solved without the others, with
+    their sum at most |O|, they give a bound for the whole problem. If the remaining budget has room
+    for the rest of |O| in other pairs, which do not change the value, the solution is optimal.
     """
     deadline = time.monotonic() + effort.time_limit
     half = replace(effort, time_limit=effort.time_limit / 2)
@@ -107,7 +107,7 @@ def _frequent_first(program: Program, targets: SupportTargets, effort: Effort) -
         counts = counts + room.expand(x, program.pairs)
     if counts.sum() == targets.output_size:
         return counts, bound
-    # No room: frequent and other pairs compete, so the whole is searched from the known start.
+    # No room: frequent and other pairs compete, so solve the whole from the known start.
     best = targets.start
     if program.pairs <= _MOST_PAIRS:
         answer = exact.solve(program, _until(deadline, effort))
@@ -121,11 +121,11 @@ def _frequent_alone(program: Program, targets: SupportTargets, effort: Effort) -
     kept = targets.frequent[program.upper[targets.frequent] > 0]
     if len(kept) == 0:
         return counts, float(np.sum(targets.support))
-    asked = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
+    problem = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     # The row Σx = |O| becomes Σx ≤ |O|: the rest is for other pairs.
-    lower = asked.row_lower.copy()
+    lower = problem.row_lower.copy()
     lower[-2 * len(kept) - 1] = -np.inf
-    answer = Running(replace(asked, row_lower=lower), effort, integer=True).wait()
+    answer = Running(replace(problem, row_lower=lower), effort, integer=True).wait()
     if answer.z is not None:
-        counts[kept] = np.rint(answer.z[: asked.pairs]).astype(np.int64)
-    return counts, outward(asked.constant + answer.objective_bound, program)
+        counts[kept] = np.rint(answer.z[: problem.pairs]).astype(np.int64)
+    return counts, outward(problem.constant + answer.objective_bound, program)

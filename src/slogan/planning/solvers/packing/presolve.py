@@ -1,7 +1,7 @@
-"""Packing: a program reduced to what can matter, as integer arrays for the compiled search.
+"""Packing: a reduced program, as integer arrays for the compiled search.
 
-Presolve leaves out rows and pairs that others make superfluous. Costs are integers here and every
-row may spend `SCALE`, as in `search`.
+Presolve removes redundant rows and dominated pairs. Costs are integers here and every row may
+spend `SCALE`, as in `search`.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from slogan.planning.program import Program
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix, sorted_within
 from slogan.storage.compilation import compiled
 
-# Longer rows and columns are seldom implied or outdone, and comparing them takes long.
+# Longer rows and columns are rarely implied or dominated, and comparing them takes long.
 _LONGEST_ROW, _ROWS_TRIED = 12, 64
 _LONGEST_COLUMN = 8
-# Presolving goes on while a round takes away this share of the pairs.
+# Presolving continues while a round removes this share of the pairs.
 _WORTH_A_ROUND = 0.25
 # A row whose load is this close to its limit, relatively, may bind: the sum is rounded.
 _NEARLY = 1e-9
-# In place of a limit or a cost of 0, which are divided by: nothing fits, or everything does.
+# Used for a limit or a cost of 0, to avoid division by 0: nothing fits, or everything does.
 _NO_LIMIT, _NO_COST = 1e-300, 1e-18
 
 
@@ -32,8 +32,8 @@ _NO_LIMIT, _NO_COST = 1e-300, 1e-18
 def implied_rows(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any:
     """Rows that another row implies: its pairs are all there, at no lower cost.
 
-    `start`, `pair`, `cost` are rows sorted by pair, with all limits equal; `column`, `row` say in
-    which rows a pair is. Only short rows are looked at, and for each a bounded number of others.
+    `start`, `pair`, `cost` are rows sorted by pair, with all limits equal; `column`, `row` are the
+    rows of each pair. Only short rows are compared, each with a bounded number of others.
     """
     implied = np.zeros(len(start) - 1, np.bool_)
     for k in range(len(start) - 1):
@@ -66,19 +66,19 @@ def implied_rows(start: Any, pair: Any, cost: Any, column: Any, row: Any) -> Any
 
 
 @compiled
-def outdone_pairs(m: Any) -> Any:
-    """Pairs in whose place another can always be released.
+def dominated_pairs(m: Any) -> Any:
+    """Pairs that another pair can always replace.
 
-    Pair i outdoes pair j if i costs nobody more than j does and one click of each is too much for
-    some user. Where j is released, i is not, and all its clicks can be clicks of i instead. Of two
-    pairs that cost everybody the same, the first outdoes the second. This is transitive, so all
-    outdone pairs can be removed together.
+    Pair i dominates pair j if i costs no user more than j does and one click of each is too much
+    for some user. Where j is released, i is not, and all its clicks can be clicks of i instead. Of
+    two pairs with equal costs for every user, the first dominates the second. Dominance is
+    transitive, so all dominated pairs can be removed together.
     """
-    outdone = np.zeros(len(m.upper), np.bool_)
+    dominated = np.zeros(len(m.upper), np.bool_)
     charge = np.zeros(len(m.start) - 1, np.int64)
     for i in range(len(m.upper)):
         entries = range(m.column[i], m.column[i + 1])
-        if outdone[i] or not 0 < len(entries) <= _LONGEST_COLUMN:
+        if dominated[i] or not 0 < len(entries) <= _LONGEST_COLUMN:
             continue
         shortest = m.row[m.column[i]]
         for e in entries:
@@ -90,32 +90,32 @@ def outdone_pairs(m: Any) -> Any:
         while f >= m.start[shortest] and m.row_cost[f] >= charge[shortest]:
             j = m.pair[f]
             f -= 1
-            if j != i and not outdone[j]:
-                outdone[j] = _outdoes(i, j, m, charge)
+            if j != i and not dominated[j]:
+                dominated[j] = _dominates(i, j, m, charge)
         for e in entries:
             charge[m.row[e]] = 0
-    return outdone
+    return dominated
 
 
 @compiled
-def _outdoes(i: Any, j: Any, m: Any, charge: Any) -> Any:
-    """Whether pair i outdoes pair j; `charge` is what i costs each user."""
+def _dominates(i: Any, j: Any, m: Any, charge: Any) -> Any:
+    """Whether pair i dominates pair j; `charge` is the cost of i to each user."""
     rows, more = m.column[i + 1] - m.column[i], m.column[j + 1] - m.column[j]
     if more < rows:
         return False
-    dearer, exclusive = more > rows, False
+    costlier, exclusive = more > rows, False
     for e in range(m.column[j], m.column[j + 1]):
         own, other = m.cost[e], charge[m.row[e]]
         if 0 < other <= own:
             rows -= 1
-            dearer = dearer or other < own
+            costlier = costlier or other < own
             exclusive = exclusive or other + own > SCALE + TOLERANCE
-    return rows == 0 and exclusive and (dearer or i < j)
+    return rows == 0 and exclusive and (costlier or i < j)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """max Σ x over rows·x ≤ limit, 0 ≤ x ≤ upper, x integer: a program without what cannot bind."""
+    """max Σ x over rows·x ≤ limit, 0 ≤ x ≤ upper, x integer: a program reduced by presolve."""
 
     kept: Ints
     """The number of each column in the whole."""
@@ -125,7 +125,7 @@ class Packing:
 
     @property
     def pairs(self) -> int:
-        """How many counts are left to choose."""
+        """The number of counts to decide."""
         return len(self.upper)
 
     @cached_property
@@ -139,7 +139,7 @@ class Packing:
         return scaled(self.rows, self.columns, self.limit, self.upper)
 
     def of_pairs(self, chosen: Ints) -> "Packing":
-        """What is left if the other pairs may not be released."""
+        """The problem restricted to some pairs."""
         columns = sp.csc_array(self.columns[:, chosen])
         return Packing(kept=chosen, columns=columns, limit=self.limit, upper=self.upper[chosen])
 
@@ -174,11 +174,11 @@ def _row_cost(rows: sp.csr_array, limit: Floats) -> Ints:
 def packing(
     program: Program, *, without: Ints | None = None, barred: Ints | None = None
 ) -> Packing:
-    """Leave out pairs that no integer solution can use, and rows that cannot be broken.
+    """Leave out pairs that no integer solution can use, and rows that cannot be violated.
 
     Args:
-        program: What is asked; its support targets are not looked at.
-        without: Counts already decided, whose cost is taken off the limits.
+        program: The program; its support targets are ignored.
+        without: Counts already decided, whose cost is subtracted from the limits.
         barred: Pairs that may not be released.
     """
     limit = np.full(program.constraints.hist.users, program.constraints.limit)
@@ -199,26 +199,26 @@ def packing(
 
 
 def _reduced(columns: sp.csc_array, limit: Floats, upper: Ints) -> Packing:
-    # Of what is left of a row, a pair may need more: then not one click of it fits.
+    # A pair may need more than the remaining limit of a row: then no click of it fits.
     per_click = columns.data / np.maximum(limit, _NO_LIMIT)[columns.indices]
-    dearest = np.zeros(len(upper))
-    np.maximum.at(dearest, np.repeat(np.arange(len(upper)), np.diff(columns.indptr)), per_click)
-    room = np.floor((1 + TOLERANCE / SCALE) / np.maximum(dearest, _NO_COST)).astype(np.int64)
+    costliest = np.zeros(len(upper))
+    np.maximum.at(costliest, np.repeat(np.arange(len(upper)), np.diff(columns.indptr)), per_click)
+    room = np.floor((1 + TOLERANCE / SCALE) / np.maximum(costliest, _NO_COST)).astype(np.int64)
     upper = np.minimum(upper, room)
     whole = Packing(kept=np.arange(len(upper)), columns=columns, limit=limit, upper=upper)
     problem = _with_binding_rows(whole, np.flatnonzero(upper > 0))
     while True:
-        # Without the outdone pairs fewer rows bind, and with fewer rows more pairs are outdone.
-        smaller = _with_binding_rows(problem, np.flatnonzero(~outdone_pairs(problem.matrix)))
+        # Without the dominated pairs fewer rows bind, and with fewer rows more pairs are dominated.
+        smaller = _with_binding_rows(problem, np.flatnonzero(~dominated_pairs(problem.matrix)))
         if smaller.pairs >= (1 - _WORTH_A_ROUND) * problem.pairs:
             return smaller
         problem = smaller
 
 
 def _with_binding_rows(problem: Packing, left: Ints) -> Packing:
-    """The problem of the pairs that are left, without rows that cannot be broken or are implied."""
+    """The problem of the remaining pairs, without rows that cannot be violated or are implied."""
     rows, upper = sp.csr_array(problem.columns[:, left].tocsr()), problem.upper[left]
-    # A row that all bounds together do not exceed cannot be broken while the bounds are kept.
+    # A row that holds with all counts at their bounds cannot be violated.
     load = rows @ upper.astype(np.float64)
     binding = np.flatnonzero(load > np.maximum(problem.limit, 0.0) * (1 - _NEARLY))
     rows, limit = sp.csr_array(rows[binding]), problem.limit[binding]
@@ -233,7 +233,7 @@ def _with_binding_rows(problem: Packing, left: Ints) -> Packing:
 
 
 def linked(matrix: sp.csc_array) -> tuple[Ints, Ints]:
-    """Numbers of the connected parts in which the rows and the columns of a matrix are."""
+    """The connected component of each row and each column of a matrix."""
     m, n = matrix.shape
     edges = matrix.tocoo()
     row, column = edges.coords
@@ -243,7 +243,7 @@ def linked(matrix: sp.csc_array) -> tuple[Ints, Ints]:
 
 
 def components(problem: Packing, *, small: int) -> list[Packing]:
-    """Parts that share no row: the small ones together, then each large one, for itself."""
+    """Parts that share no row: the small ones together, then each large one separately."""
     of_row, of_pair = linked(problem.columns)
     size = np.bincount(of_pair, minlength=of_row.max(initial=-1) + 1)
     large = np.flatnonzero(size > small)

@@ -1,8 +1,8 @@
-"""One packing problem: a search pushes the value up while HiGHS pushes the bound down.
+"""One packing problem: a search raises the value while HiGHS lowers the bound.
 
 The relaxation comes first: its prices guide the search, and its bound is the first. Then the search
 raises the value round by round while the bound falls: by branch and bound on a small problem, by a
-thread that goes on with the relaxation on a large one. Whoever is stopped early has lost nothing.
+thread that continues the relaxation on a large one. Each can be stopped early without loss.
 """
 
 import math
@@ -29,36 +29,36 @@ _MOVES = 50_000
 """In a round, fewer where there are few pairs: as many for each pair, but never too few."""
 _MOVES_FOR_EACH_PAIR, _FEWEST_MOVES = 4, 2_000
 _FIRST_ROUNDS = 4
-"""The search often meets the bound in these; only then is HiGHS set to work."""
+"""The search often reaches the bound in these rounds; HiGHS starts after them."""
 _PATIENCE = 1_000
-"""Rounds without a gain after which the search has said what it has to say."""
-# How often a move is kept that loses a click: never, until some rounds have gained nothing. Then
-# it cools down from often to hardly ever, over and over.
+"""Rounds without a gain after which the search stops."""
+# The chance to keep a move that loses a click: 0 until some rounds have gained nothing. Then it
+# falls from hot to cold, repeatedly.
 _STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
-# A pair dearer than the first at the relaxation's prices is not worth a try. Dearer ones serve to
-# refill, among many pairs those up to the second.
+# Pairs that cost more than the first at the relaxation's prices are not inserted. They are used to
+# refill; among many pairs only those up to the second.
 _WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
 # From this many pairs on two searchers work at once, the best parts of both are kept, and the
-# relaxation goes on in a thread. Branch and bound would not come past its root in useful time.
+# relaxation continues in a thread. Branch and bound would not leave its root in useful time.
 _LARGE = 20_000
-# There the search begins with prices from when a stretch of steps gained less than this share.
+# There the search starts with the prices after a stretch of steps gained less than this share.
 _ROUGHLY = 0.1
 # The relaxation may take this share of the time before the search begins.
 _FOR_PRICES = 0.25
-# To take in new rows takes about as long as to take in the first ones, or a little longer.
+# Adding new rows takes about as long as adding the first ones, or slightly longer.
 _AS_LONG_AGAIN = 1.5
-# Seconds: what HiGHS gets at the very end, and between looks when only it is still at work.
+# Seconds: the time of HiGHS at the very end, and between checks when only it is still running.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
 
 def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tuple[Ints, int]:
     """The best counts in time, and a proven bound on the clicks of any; it ends when they meet.
 
-    `start` holds counts of this problem; `effort.start` speaks of the whole and is not looked at.
+    `start` holds counts of this problem; `effort.start` refers to the whole and is ignored.
     """
     deadline = time.monotonic() + effort.time_limit
     relaxed, last = _relaxed(problem, effort.report, deadline)
-    # Prices are taken before the thread begins to change them; then only the bound may be read.
+    # Prices are read before the thread starts to change them; then only the bound may be read.
     search = Search(problem, relaxed, start)
     stopped, thread = threading.Event(), ThreadPoolExecutor(1)
 
@@ -77,8 +77,8 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
                 break
             if proof is None and search.rounds == _FIRST_ROUNDS and provable:
                 left = max(_LEAST_TIME, deadline - time.monotonic())
-                asked = replace(effort, time_limit=left, patience=math.inf, report=quiet)
-                proof = _proof(problem, relaxed, search.x, asked)
+                remaining = replace(effort, time_limit=left, patience=math.inf, report=quiet)
+                proof = _proof(problem, relaxed, search.x, remaining)
             if search.tired:
                 time.sleep(_PAUSE)
             else:
@@ -93,12 +93,12 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
         stopped.set()
         thread.shutdown()
         if tighter is not None:
-            tighter.result()  # what went wrong there is raised here
+            tighter.result()  # raises the thread's error, if any
     return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
 
 
 def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
-    """The relaxation as the search begins, and when to stop going on with it on large problems."""
+    """The relaxation for the start of the search, and when to stop it on large problems."""
     begin = time.monotonic()
     relaxed = Relaxation(problem)
     ready = time.monotonic()
@@ -116,7 +116,7 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
 
 
 def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> tuple[Ints, int]:
-    """What the search found, unless branch and bound found more."""
+    """The counts of the search, or of branch and bound if they are better."""
     if proof is not None:
         answer = proof.stop()
         bound = min(bound, _whole(-answer.objective_bound))
@@ -128,7 +128,7 @@ def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> tuple
 
 
 def _whole(bound: float) -> int:
-    """Sizes are integers, so bounds of HiGHS are, up to its error; there may be none yet."""
+    """Round a bound of HiGHS down to an integer, allowing for its error; it may be infinite."""
     return math.floor(min(bound, 2.0**53) + CLICKS_OFF)
 
 
@@ -144,7 +144,7 @@ class Search:
         self._matrix = self._problem.matrix._replace(price=price[tried])
         self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
         self._moves = min(_MOVES, max(_FEWEST_MOVES, _MOVES_FOR_EACH_PAIR * len(tried)))
-        # What the relaxation releases comes first, then what is cheap at its prices.
+        # Pairs that the relaxation releases come first, then those that are cheap at its prices.
         order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
         state = self._filled(order)
         if start is not None:
@@ -152,17 +152,17 @@ class Search:
             search.move_to(best_of_both(self._problem, state.x, begun.x), self._matrix, state)
             search.fill(order, self._matrix, state)
         self._x: Ints = state.x.copy()
-        """The first counts that were as many as the best."""
+        """The best counts so far, the earliest of equals."""
         self._states: list[Any] = [state]
         if large:
             self._states.append(search.fresh_state(self._x, self._matrix))
         self.rounds = 0
         self.seconds = 0.0
-        """What the last round took; the next will take about as long."""
+        """The duration of the last round, as an estimate for the next."""
         self._without_gain = 0 if len(self._candidates) else _PATIENCE
         self._gained = time.monotonic()
         self._cooled: int | None = None
-        """Rounds since the search began to keep losses."""
+        """Rounds since the search started to keep losses."""
 
     @property
     def x(self) -> Ints:
@@ -176,7 +176,7 @@ class Search:
 
     @property
     def tired(self) -> bool:
-        """Whether more rounds promise nothing."""
+        """Whether many rounds have gained nothing."""
         return self._without_gain >= _PATIENCE
 
     @property
@@ -192,8 +192,8 @@ class Search:
         else:
             with ThreadPoolExecutor(limits.threads(2)) as pool:
                 one, other = pool.map(self._walk, range(2))
-                found = best_of_both(self._problem, one, other)
-                self._x = best_of_both(self._problem, self._x, found)
+                joined = best_of_both(self._problem, one, other)
+                self._x = best_of_both(self._problem, self._x, joined)
                 list(pool.map(partial(search.move_to, self._x, self._matrix), self._states))
         self.rounds += 1
         self.seconds = time.monotonic() - begin
@@ -207,7 +207,7 @@ class Search:
             self._cooled = 0
 
     def _filled(self, order: Ints, start: Ints | None = None) -> Any:
-        """The state with what fits of the start released, then of everything else, in order."""
+        """The state that releases what fits of the start, then of all other pairs, in order."""
         matrix = self._matrix
         state = search.fresh_state(np.zeros(len(order), np.int64), matrix)
         if start is not None:
@@ -217,7 +217,7 @@ class Search:
         return state
 
     def _walk(self, searcher: int) -> Ints:
-        """The best counts a searcher came by; those known before, if it found none."""
+        """The best counts of a searcher; the known ones if it found no better."""
         seed, losses = _SEED + 2 * self.rounds + searcher, 0.0
         if self._cooled is not None:
             losses = _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
@@ -229,8 +229,8 @@ class Search:
 def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
     """Join two solutions: where they differ, region by region, take the one that releases more.
 
-    Regions are the connected parts of the pairs on which they differ, linked by common rows. No
-    row sees two regions, so what each solution does in a region fits with either elsewhere.
+    Regions are the connected components of the pairs on which they differ, linked by common rows.
+    No row has two regions, so each solution's counts in a region fit with either elsewhere.
     """
     differ = np.flatnonzero(one != other)
     columns = sp.csc_array(problem.columns[:, differ])
@@ -245,16 +245,16 @@ def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
 
 
 def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:
-    """Branch and bound on binary variables, one for each click, begun with the counts x.
+    """Branch and bound on binary variables, one for each click, started from the counts x.
 
-    HiGHS finds cliques among binary variables only; with integer ones it is lost.
+    HiGHS finds cliques among binary variables only; with integer ones it makes little progress.
     The clicks of a pair are released in order.
     """
     single = clicks(problem, apart=int(problem.upper.max()))
     cuts, ordered = relaxed.cuts(single), single.ordered()
     limits = problem.limit, np.ones(cuts.shape[0]), np.zeros(ordered.shape[0])
     row_upper = np.concatenate(limits)
-    asked = Model(
+    binary = Model(
         rows=sp.csr_array(sp.vstack([single.rows, cuts, ordered], format="csr")),
         row_lower=np.full(len(row_upper), -np.inf),
         row_upper=row_upper,
@@ -263,4 +263,4 @@ def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Ru
         pairs=single.count,
     )
     start = (single.rank <= x[single.pair]).astype(np.float64)
-    return Running(asked, effort, integer=True, start=start)
+    return Running(binary, effort, integer=True, start=start)

@@ -1,8 +1,8 @@
 """The relaxation with cuts: prices for the search, and a bound that any prices prove.
 
-Two pairs of which one click each fits may not fit with two clicks of one. Such conflicts are seen
-only if "at least c clicks of pair j" is a variable, so clicks are split first. Cuts are what whole
-counts obey and fractions break: cliques over several users, and rounded rows.
+Two pairs of which one click each fits may not fit with two clicks of one. Such conflicts are
+visible only if "at least c clicks of pair j" is a variable, so clicks are split first. Cuts are
+inequalities that integers obey and fractions violate: cliques over several users, rounded rows.
 """
 
 from collections.abc import Callable
@@ -24,33 +24,33 @@ from slogan.storage.compilation import compiled
 Late = Callable[[], bool]
 """Whether time is up."""
 _APART = 3
-"""The first click of a pair, the second, and all from this one on are variables of their own."""
+"""The first click of a pair, the second, and all from this one on are separate variables."""
 _TIE = 1e-9
-"""Shares of a limit this close, relatively, are taken for equal; a cut then claims less."""
+"""Shares of a limit this close, relatively, are treated as equal, which weakens a cut."""
 _EXCESS = 0.02
-"""An inequality is worth adding if the fractions break it by this much."""
+"""An inequality is worth adding if the fractions violate it by this much."""
 _FOLDS = (2, 3, 4, 5, 6)
 """No more than `fold` pairs fit that each take more than a (fold+1)-th of the limit."""
 _LONGEST, _REPEATS = 256, 3
-"""Members of a clique, and cliques with the same click after which none is begun with it."""
+"""The most members of a clique, and the most cliques that start from clicks in common."""
 _AT_ONCE, _ENTRIES_AT_ONCE = 10_000, 20_000_000
-"""Between two looks at the clock: clicks that cliques are begun with, entries that steps pass."""
+"""Work between two checks of the time: starts of cliques, matrix entries of steps."""
 _THREADS, _WORTH_SHARING = 2, 500_000
-"""With fewer entries, starting and awaiting threads takes longer than they save."""
+"""With fewer entries, a second thread costs more time than it saves."""
 _EMPTY = 1e-12
-"""The least sum of an empty line, which has a step size too."""
+"""The sum used for an empty line, which needs a step size too."""
 _CHECK_EVERY = 40
 _CHECKS = 5
-"""From one choice of the pairs in play to the next."""
+"""Between two selections of the pairs in play."""
 _MOST_STRETCHES = 20
 _IN_PLAY = 1.25
-"""Clicks that cost more than this at the prices of now are left out of steps and cliques."""
+"""Clicks that cost more than this at the current prices are left out of steps and cliques."""
 _AT_REST = 5e-4
-"""The bound has come to rest if this share of it is not gained in a stretch."""
+"""The bound has converged if a stretch gains less than this share of it."""
 _NO_GAIN = 1e-4
 """New rows that gain less are the last."""
 _ROUND_UP = 1 + 1e-9
-"""The bound is a sum of products in floating point; this covers its rounding many times over."""
+"""The bound is a sum of products in floating point; this is many times its rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,19 +59,19 @@ class Clicks:
 
     pair: Ints
     rank: Ints
-    """c: 1 for a pair's first click; the last of a pair stands for all that follow, too."""
+    """c: 1 for a pair's first click; the last variable of a pair also covers all that follow."""
     upper: Ints
     columns: sp.csc_array
     limit: Floats
 
     @property
     def count(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return len(self.pair)
 
     @cached_property
     def rows(self) -> sp.csr_array:
-        """What a click costs, user by user."""
+        """The cost of a click, by user."""
         return sp.csr_array(self.columns.tocsr())
 
     @cached_property
@@ -80,7 +80,7 @@ class Clicks:
         return self.rows.data / np.repeat(self.limit, np.diff(self.rows.indptr))
 
     def conflicts(self, chosen: Ints) -> Matrix:
-        """For the chosen variables: what c clicks of a pair cost, in place of what each costs."""
+        """For the selected variables: the cost of c clicks of a pair, not of each click."""
         columns = sp.csc_array(self.columns[:, chosen])
         columns.data *= np.repeat(self.rank[chosen], np.diff(columns.indptr))
         return scaled(sp.csr_array(columns.tocsr()), columns, self.limit, self.upper[chosen])
@@ -96,8 +96,8 @@ class Clicks:
     def exclusive(self) -> sp.csr_array:
         """For each row one clique: Σ z / upper ≤ 1 over clicks that take more than half the limit.
 
-        Of each pair it has the first click with which this is so; two pairs that have come so far
-        do not fit together.
+        It contains, for each pair, the first such click; two pairs with that many clicks do not fit
+        together.
         """
         click = self.rows.indices
         row = np.repeat(np.arange(len(self.limit)), np.diff(self.rows.indptr))
@@ -124,9 +124,9 @@ def clicks(problem: Packing, *, apart: int = _APART) -> Clicks:
 
 
 def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_array:
-    """Rows r ≥ 0 with r·z > 1 although r·z ≤ 1 for all whole z that fit; fewer of them if late.
+    """Rows r ≥ 0 with r·z > 1 although r·z ≤ 1 for all feasible integers; fewer of them if late.
 
-    Cliques are looked for among the eligible clicks.
+    Cliques are searched among the eligible clicks.
     """
     cliques = _cliques(problem, z, eligible, late)
     rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
@@ -136,8 +136,8 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_a
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
     """Each row with its shares a of the limit replaced by ⌊(fold+1)·a⌋ / fold.
 
-    This is a dual feasible function (Fekete and Schepers): shares that sum to at most 1 keep doing
-    so, if those with (fold+1)·a whole are left alone. Nearly whole counts as whole.
+    This is a dual feasible function (Fekete and Schepers): shares that sum to at most 1 still do,
+    if those with integer (fold+1)·a are unchanged. Nearly integer counts as integer.
     """
     rows, share = problem.rows, problem.share
     times = (fold + 1) * share
@@ -172,7 +172,7 @@ def _neighbours(j: Any, m: Any, pair: Any, seen: Any, stamp: Any, near: Any) -> 
     n = 0
     for e in range(m.column[j], m.column[j + 1]):
         k = m.row[e]
-        # Rows are sorted by cost: from the dearest down, until both fit.
+        # Rows are sorted by cost: from the highest down, until both fit.
         f = m.start[k + 1] - 1
         while f >= m.start[k] and m.row_cost[f] + m.cost[e] > SCALE + TOLERANCE:
             i = m.pair[f]
@@ -189,7 +189,7 @@ def _grow(m: Any, pair: Any, part: Any, order: Any, used: Any) -> Any:
     """Cliques whose parts sum to clearly more than 1, as the starts and members of rows.
 
     From each click of `order`, take the common neighbour with the largest part until there is none.
-    One that is `used` often enough is no longer begun with.
+    A click that is `used` often enough starts no more cliques.
     """
     seen, near = np.zeros(len(part), np.int64), np.empty((2, len(part)), np.int64)
     start, members = [np.int64(0)], [np.int64(0) for _ in range(0)]
@@ -223,7 +223,7 @@ class Walk:
         x ← clip(x + τ·(1 − Aᵀy), 0, upper)           τ_j = 1 / Σ_k |A_kj|
         y ← max(0, y + σ·(A(2x − x_before) − limit))  σ_k = 1 / Σ_j |A_kj|
 
-    `ahead` is 2x − x_before. With these step sizes the steps converge whatever the matrix.
+    `ahead` is 2x − x_before. With these step sizes the steps converge for any matrix.
     """
 
     def __init__(self, columns: sp.csr_array, limit: Floats, upper: Floats) -> None:
@@ -239,13 +239,13 @@ class Walk:
         self._at_once = max(1, _ENTRIES_AT_ONCE // max(1, 2 * rows.nnz))
 
     def begin(self, x: Floats, y: Floats) -> None:
-        """Start anew from here."""
+        """Restart from this point."""
         self._x, self._y, self._ahead = x.copy(), y.copy(), x.copy()
         self._x_sum, self._y_sum = np.zeros_like(x), np.zeros_like(y)
         self._steps = 0
 
     def on(self, steps: int, late: Late) -> bool:
-        """Take some steps; False if time ran out before."""
+        """Take some steps; False if the time ran out first."""
         x, y, ahead = self._x, self._y, self._ahead
         of_counts = self._columns, self._upper, self._tau, x, y, ahead, self._x_sum
         of_prices = self._rows, self._limit, self._sigma, y, ahead, self._y_sum
@@ -254,7 +254,7 @@ class Walk:
             for step in range(steps):
                 if step % self._at_once == 0 and self._steps and late():
                     return False
-                # Each thread has its part of the counts, then of the prices; no sum is divided.
+                # Each thread has its part of the counts, then of the prices; no sum is split.
                 for move, parts in zip(moves, self._parts, strict=True):
                     list((pool.map if len(parts) > 1 else map)(move, *zip(*parts, strict=True)))
                 self._steps += 1
@@ -267,7 +267,7 @@ class Walk:
 
 
 def lines(rows: sp.csr_array) -> tuple[Any, Any, Any]:
-    """The arrays of a matrix in the types the compiled steps know."""
+    """The arrays of a matrix in the types of the compiled steps."""
     return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
 
 
@@ -318,17 +318,17 @@ def _move_prices(
 
 
 class Relaxation:
-    """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by a `Walk`; rows are added as they are broken.
+    """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by a `Walk`; rows are added when they are violated.
 
-    It may be stopped at any time: whatever the prices y ≥ 0 of the rows,
-    limit·y + Σ upper·max(0, 1 − Aᵀy) bounds the value of any whole counts (weak duality).
+    It may be stopped at any time: for any prices y ≥ 0 of the rows,
+    limit·y + Σ upper·max(0, 1 − Aᵀy) bounds the value of any integer counts (weak duality).
     """
 
     def __init__(self, problem: Packing) -> None:
         self._clicks = clicks(problem)
         self.upper = self._clicks.upper.astype(np.float64)
         self._z = np.zeros(self._clicks.count)
-        # Steps over all clicks take long. Most of the value is in first ones: they set the prices.
+        # Steps over all clicks take long. First clicks have most of the value: they set the prices.
         self._price = np.where(self._clicks.rank == 1, 0.0, np.inf)
         self.bound = float(self.upper.sum())
         """No integer solution releases more."""
@@ -338,7 +338,7 @@ class Relaxation:
         most = problem.limit, np.zeros(ordered.shape[0]), np.ones(cliques.shape[0])
         self._stack((self._clicks.rows, ordered, cliques), most)
         self.at_rest = False
-        """Whether more steps promise nothing."""
+        """Whether the bound has converged."""
 
     def _stack(self, rows: tuple[sp.csr_array, ...], limits: tuple[Floats, ...]) -> None:
         self.rows = sp.csr_array(sp.vstack(rows, format="csr"))
@@ -353,20 +353,20 @@ class Relaxation:
 
     @property
     def price(self) -> Floats:
-        """What a click of each pair costs at the prices of now; 1 is what it is worth."""
+        """The cost of a click of each pair at the current prices; its value is 1."""
         y = self._y.copy()
-        y[len(self._clicks.limit) : self._own] = 0.0  # what later clicks pay to the first
+        y[len(self._clicks.limit) : self._own] = 0.0  # the prices of the order of clicks
         return product(lines(self._columns), y)[self._clicks.rank == 1]
 
     def cuts(self, single: Clicks) -> sp.csr_array:
-        """The added rows that have a price, over variables of one click each; 1 is the limit."""
+        """The added rows that have a price, over variables of one click each; the limit is 1."""
         priced = self._own + np.flatnonzero(self._y[self._own :] > 0)
         first = np.flatnonzero(self._clicks.rank == 1)
         place = first[single.pair] + np.minimum(single.rank, _APART) - 1
         return sp.csr_array(self.rows[priced].tocsc()[:, place].tocsr())
 
     def tighten(self, late: Late) -> bool:
-        """Add rows that the fractional counts break; whether there are any and there is time."""
+        """Add rows that the fractional counts violate; False if there are none, or no time."""
         eligible = np.flatnonzero((self._z > 0) | (self._price < _IN_PLAY))
         rows = violated(self._clicks, self._z, eligible, late)
         if rows.shape[0] == 0 or late():
@@ -379,7 +379,7 @@ class Relaxation:
         here, self.at_rest = np.inf, False
         for stretch in range(_MOST_STRETCHES):
             before = here
-            # Few pairs are worth their price; the others do not move, and the bound sees them all.
+            # Few pairs are worth their price; the others do not move; the bound includes them all.
             active = np.flatnonzero((self._price < _IN_PLAY) | (self._z > 0))
             walk = Walk(self._columns[active], self.limit, self.upper[active])
             walk.begin(self._z[active], self._y)
@@ -402,7 +402,7 @@ class Relaxation:
         self.at_rest = enough <= _AT_REST
 
     def tighten_on(self, late: Late) -> None:
-        """Add rows and step on until that no longer helps or it is late."""
+        """Add rows and continue until that no longer helps or it is late."""
         if not self.at_rest:
             self.solve(late)
         gain = np.inf

@@ -1,8 +1,8 @@
 """The inner loops of the packing solver, compiled: integers only, so that order never matters.
 
-Costs are scaled to integers so that every row may spend `SCALE`; it may be overdrawn by
-`TOLERANCE`, which forgives the rounding of ties such as 2·log 1.5 = log 2.25. What comes out is a
-proposal: the gate decides afterwards, exactly.
+Costs are scaled to integers so that every row may spend `SCALE`, plus `TOLERANCE` for the rounding
+of ties such as 2·log 1.5 = log 2.25. The result is a proposal: the gate decides afterwards,
+exactly.
 """
 
 from typing import Any, NamedTuple
@@ -13,22 +13,22 @@ from slogan.storage.compilation import compiled
 
 SCALE = 2**40
 TOLERANCE = 256
-# A move that would remove more clicks than this is given up.
+# A move that would remove more clicks than this is undone.
 _MOST_REMOVED = 8
-# A pair is not forced in where more rows than this cannot pay for it.
+# A pair is not inserted where more rows than this cannot pay for it.
 _MOST_BLOCKED = 5
-# Whatever the numbers that follow are, the counts are valid.
-# Prices decide what goes and what comes, times a factor of mean 1 drawn for each comparison.
+# The numbers below affect the search only, not the validity of the counts.
+# Prices decide what is removed and added, times a random factor of mean 1 for each comparison.
 _LEAST_TO_GO, _SPREAD_TO_GO = 0.5, 1.0
 _LEAST_TO_COME, _SPREAD_TO_COME = 0.7, 0.6
-# A pair whose removal is enough goes before those at a price this much higher, of which more go.
+# A pair whose removal is enough is removed before several with a price this much higher.
 _ALONE = 0.3
-# A pair removed lately comes back after those at a price this much higher.
+# A recently removed pair is added back after those with a price this much higher.
 _LATELY = 0.5
-# Nor is it forced in, for a number of moves drawn from this range.
+# It is not inserted for a random number of moves in this range.
 _LEAST_TABU, _SPREAD_TABU = 25, 100
-# xorshift64* (Vigna) and its multiplier. Seeds are spread by Knuth's and moved off 0, where it
-# would stay; some draws are passed over until the bits of a small seed are mixed.
+# xorshift64* (Vigna) and its multiplier. Seeds are multiplied by Knuth's constant and moved off 0,
+# its fixed point; some draws are skipped until the bits of a small seed are mixed.
 _MULTIPLIER = np.uint64(0x2545F4914F6CDD1D)
 _SPREAD_SEED, _OFF_ZERO, _PASSED_OVER = np.uint64(2654435761), np.uint64(88172645463325252), 8
 
@@ -46,37 +46,37 @@ class Matrix(NamedTuple):
     row_cost: Any
     upper: Any
     price: Any
-    """What a pair costs at the relaxation's prices."""
+    """The cost of a pair at the relaxation's prices."""
 
 
 class State(NamedTuple):
-    """Where a search stands.
+    """The state of a search.
 
-    Of each row k the slack is SCALE − Σ_j cost_kj·x_j. As its entries are sorted by cost, those it
-    can pay, cost ≤ slack + TOLERANCE, are the first: `fits` is where they end. When the slack
-    changes, only the entries between the old end and the new one change sides, and each adds or
-    takes 1 from its pair's `blocked`. A pair fits if nothing blocks it: blocked = 0 and x < upper.
+    The slack of row k is SCALE − Σ_j cost_kj·x_j. Its entries are sorted by cost, so those it can
+    pay, cost ≤ slack + TOLERANCE, are the first: `fits` is where they end. When the slack changes,
+    only the entries between the old end and the new one change, and each adds 1 to its pair's
+    `blocked` or subtracts 1. A pair fits if no row blocks it: blocked = 0 and x < upper.
     """
 
     x: Any
     """Clicks released of each pair."""
     slack: Any
-    """What each row has left."""
+    """The remaining limit of each row."""
     fits: Any
     """The end of the entries of a row that its slack can pay."""
     blocked: Any
     """How many rows cannot pay for one more click of a pair."""
     tabu: Any
-    """The move until which a removed pair stays out."""
+    """The move until which a removed pair is not inserted."""
     freed: Any
-    """Pairs that ceased to be blocked during a move; those beyond its length are not noticed."""
+    """Pairs that became unblocked during a move; those beyond its length are ignored."""
     counters: Any
-    """How many those are."""
+    """The number of freed pairs."""
 
 
 @compiled
 def _random(dice: Any) -> Any:
-    """The next 53 bits of xorshift64*; utility only, nothing private hangs on it."""
+    """The next 53 bits of xorshift64*; for utility only, privacy does not depend on it."""
     w = dice[0]
     w ^= w >> np.uint64(12)
     w ^= w << np.uint64(25)
@@ -92,7 +92,7 @@ def _uniform(dice: Any) -> Any:
 
 @compiled
 def _pay(k: Any, amount: Any, m: Any, s: Any) -> None:
-    """Take an amount off row k; keep track of what it can still pay for."""
+    """Subtract an amount from row k's slack, and update which entries it can pay."""
     s.slack[k] -= amount
     room = s.slack[k] + TOLERANCE
     at = s.fits[k]
@@ -135,9 +135,9 @@ def fresh_state(x: Any, m: Any) -> Any:
 
 @compiled
 def move_to(x: Any, m: Any, s: Any) -> None:
-    """Change a state to that of other counts, at the price of what differs."""
+    """Change a state to that of other counts; the work depends on the difference only."""
     s.counters[0] = 0
-    for sign in (-1, 1):  # what goes makes room for what comes
+    for sign in (-1, 1):  # remove first, to make room
         for j in range(len(x)):
             if sign * (x[j] - s.x[j]) > 0:
                 _release(j, x[j] - s.x[j], m, s)
@@ -145,7 +145,7 @@ def move_to(x: Any, m: Any, s: Any) -> None:
 
 @compiled
 def sorted_within(start: Any, cost: Any) -> Any:
-    """The order that sorts the entries of each row by cost, equal ones as they come."""
+    """The order that sorts the entries of each row by cost; the sort is stable."""
     order = np.empty(len(cost), np.int64)
     for k in range(len(start) - 1):
         own = cost[start[k] : start[k + 1]]
@@ -164,7 +164,7 @@ def fill(order: Any, m: Any, s: Any) -> None:
 
 @compiled
 def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
-    """Remove dear pairs until no row of j is overdrawn; how many, or −1 if there is no way."""
+    """Remove expensive pairs until no row of j is overdrawn; their number n, or −1 − n if stuck."""
     n = 0
     for e in range(m.column[j], m.column[j + 1]):
         k = m.row[e]
@@ -188,7 +188,7 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
 
 @compiled
 def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
-    """Release what became possible, cheap pairs first, with some noise; how many in all."""
+    """Release pairs that became possible, cheap ones first, with some noise; the total number."""
     waiting = s.counters[0]
     while True:
         left, least = 0, np.inf
@@ -219,7 +219,7 @@ def _undo(m: Any, s: Any, added: Any, removed: Any) -> None:
 
 @compiled
 def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
-    """Copy the counts as they were before a move; seldom, for there may be millions."""
+    """Copy the counts as they were before a move; rarely, because there may be millions."""
     best[:] = s.x
     for j in added:
         best[j] -= 1
@@ -229,10 +229,10 @@ def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
 
 @compiled
 def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, best: Any) -> Any:
-    """Force a candidate in, remove what blocks it, refill; keep what is not worse. The gain.
+    """Insert a candidate, remove what blocks it, refill; keep it if not worse. Return the gain.
 
     `losses` is the chance that a move is kept although it loses one click. `best` are the best
-    counts known, replaced whenever the state, which is carried from call to call, releases more.
+    counts known, replaced whenever the state, which persists between calls, releases more.
     """
     dice = np.array([np.uint64(seed) * _SPREAD_SEED + _OFF_ZERO])
     for _ in range(_PASSED_OVER):
