@@ -10,6 +10,7 @@ from slogan.budget import at_most
 from slogan.cli.options import (
     Counting,
     Force,
+    Labelling,
     Logs,
     Reading,
     Recording,
@@ -34,6 +35,7 @@ def sanitize(
     utility: Utility = Utility(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),
+    labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: Seed = None,
@@ -49,7 +51,7 @@ def sanitize(
     pseudonyms
         Fresh random user-IDs, or keep the log's own, which then are public.
     """
-    budget, counts = budgeting.budget(), counting.build()
+    budget, counts, labels = budgeting.budget(), counting.build(), labelling.labels()
 
     from slogan.workflows.sanitize import sanitize as sanitize_log
 
@@ -67,7 +69,7 @@ def sanitize(
             output=output,
             force=force,
             ledger=ledger,
-            title=recording.title,
+            labels=labels,
             recipient=recording.recipient,
             allow_unaccounted=recording.allow_unaccounted,
             accept_weak_privacy=budgeting.accept_weak_privacy,

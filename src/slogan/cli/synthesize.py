@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from slogan.budget import at_most
 from slogan.cli.options import (
     Force,
+    Labelling,
     Logs,
     Reading,
     Recording,
@@ -31,6 +32,7 @@ def synthesize(
     budgeting: SyntheticBudget = SyntheticBudget(),
     synthesis: Synthesis = Synthesis(),
     reading: Reading = Reading(),
+    labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     seed: Seed = None,
     force: Force = False,
@@ -40,7 +42,7 @@ def synthesize(
 
     `slogan synthesize clicks.tsv -o release --epsilon 1 --delta 1e-6`
     """
-    budget = budgeting.budget()
+    budget, labels = budgeting.budget(), labelling.labels()
 
     from slogan.workflows.synthesize import synthesize as synthesize_log
 
@@ -58,7 +60,7 @@ def synthesize(
             output=output,
             force=force,
             ledger=ledger,
-            title=recording.title,
+            labels=labels,
             recipient=recording.recipient,
             accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,
