@@ -127,6 +127,8 @@ def text(evaluation: Evaluation) -> RenderableType:
 def _uses(uses: Uses) -> Text:
     """Good for, partly, not for: a heading each, and one task per line with its evidence."""
     lines = Text()
+    if not uses.good_for:
+        lines.append("Good for\n", style=_STYLES["Good for"]).append("  nothing that is measured\n")
     for name, some in uses.groups():
         lines.append(f"{name}\n", style=_STYLES[name])
         for use in some:
@@ -140,7 +142,7 @@ def comparison_text(comparison: ReleaseComparison) -> RenderableType:
         ("Rows", "", *(_ROWS[one.kind] for one in comparison.releases)),
         ("Protection", "", *(one.protection for one in comparison.releases)),
         ("Privacy budget ε", "lower", *(one.epsilon for one in comparison.releases)),
-        ("Failure chance δ", "lower", *(one.delta for one in comparison.releases)),
+        ("Probability δ", "lower", *(one.delta for one in comparison.releases)),
     ]
     for group, lines in groupby(comparison.measures, key=lambda measure: measure.group):
         rows.append((Text(group, style="bold"), "", *("" for _ in comparison.releases)))

@@ -27,13 +27,16 @@ _DEFAULTS = {
 _ROLES = ("user", "query", "url", "count")
 
 
-def command_of(manifest: Manifest) -> str:
-    """The command line, with LOG, RELEASE and TAXONOMY in place of the steward's paths."""
-    words = ["slogan", manifest.method, "LOG", "-o", "RELEASE"]
+def command_of(manifest: Manifest) -> list[str]:
+    """The command line in parts, with LOG, RELEASE and TAXONOMY in place of the steward's paths.
+
+    Each part is the verb, an argument, or an option with its value, quoted for a shell.
+    """
+    words = [f"slogan {manifest.method}", "LOG", "-o RELEASE"]
     budget = {name: text for name, text in manifest.budget.model_dump().items() if text}
     words += _options(budget)
     if manifest.kind in (ReleaseKind.LAPLACE_COUNTS, ReleaseKind.PRIVATE_ROWS):
-        words += ["--counts", manifest.counts]
+        words += _options({"counts": manifest.counts})
     chosen = {name: manifest.parameters.get(name) for name in _DEFAULTS}
     words += _options(
         {
@@ -47,17 +50,15 @@ def command_of(manifest: Manifest) -> str:
     }
     words += _options({role: column for role, column in roles.items() if column != role})
     if not manifest.log.header and manifest.log.format in ("tsv", "csv"):
-        words += ["--columns", ",".join(manifest.log.columns)]
+        words += _options({"columns": ",".join(manifest.log.columns)})
     if "taxonomy_sha256" in manifest.parameters:
-        words += ["--taxonomy", "TAXONOMY"]
+        words += _options({"taxonomy": "TAXONOMY"})
     if manifest.pseudonyms == "keep":
-        words += ["--pseudonyms", "keep"]
+        words += _options({"pseudonyms": manifest.pseudonyms})
     if "accept_weak_privacy" in manifest.parameters:
         words.append("--accept-weak-privacy")
-    return shlex.join([*words, *_options(manifest.labels.given())])
+    return [*words, *_options(manifest.labels.given())]
 
 
 def _options(values: dict[str, str]) -> list[str]:
-    return [
-        word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value)
-    ]
+    return [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in values.items()]

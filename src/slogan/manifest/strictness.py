@@ -10,7 +10,7 @@ from typing import Literal
 
 from slogan.budget import PrivacyBudget, exact
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.promise import KEPT_IDS, TEST_RUN, Weakness, one_in, weaknesses
+from slogan.manifest.promise import KEPT_IDS, TEST_RUN, WEAK_EPSILON, Weakness, one_in, weaknesses
 from slogan.modes import ReleaseKind
 
 Colour = Literal["calm", "amber", "red"]
@@ -50,7 +50,14 @@ def strictness_of(manifest: Manifest) -> Strictness:
         name = "Weak protection" if weak else "Limited protection"
         return Strictness(colour="amber", name=name, reasons=tuple(amber))
     strict = budget.epsilon_at_most <= STRICT_EPSILON
-    return Strictness(colour="calm", name=f"{'Strict' if strict else 'Moderate'} protection")
+    return Strictness(
+        colour="calm",
+        name="Strict protection" if strict else "Moderate protection",
+        reasons=(
+            f"The privacy budget ε is at most {STRICT_EPSILON if strict else WEAK_EPSILON}, and δ "
+            "is at most 1/(10 × the number of users).",
+        ),
+    )
 
 
 def weaknesses_of(manifest: Manifest) -> tuple[Weakness, ...]:

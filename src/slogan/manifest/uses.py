@@ -34,13 +34,31 @@ class Uses:
         named = (("Good for", self.good_for), ("Partly", self.partly), ("Not for", self.not_for))
         return [(name, uses) for name, uses in named if uses]
 
+    def decided_by(self, measured: "Uses") -> "Uses":
+        """Measured uses, and those of this release that no measure decides."""
+        return Uses(
+            good_for=(*self._beyond_measures(self.good_for), *measured.good_for),
+            partly=(*self._beyond_measures(self.partly), *measured.partly),
+            not_for=(*self._beyond_measures(self.not_for), *measured.not_for),
+        )
+
+    @staticmethod
+    def _beyond_measures(uses: tuple[Use, ...]) -> tuple[Use, ...]:
+        return tuple(use for use in uses if use.task not in _MEASURED)
+
     def to_dict(self) -> dict[str, Any]:
         """The three lists, ready for JSON."""
         return asdict(self)
 
 
+_TOGETHER = "which pairs go together"
+_SHARES, _ALL_SHARES = "shares of the released pairs", "shares and rankings"
+_FREQUENT_SHARES = "shares of frequently clicked pairs"
+_RARE_SEARCHES = "rare searches"
+_MEASURED = {_TOGETHER, _SHARES, _ALL_SHARES, _FREQUENT_SHARES, _RARE_SEARCHES}
+"""Tasks that `evaluate` decides by measures."""
 _SOFTWARE = Use("building and testing software", "same columns and format as the original")
-_RARE = Use("rare searches", "pairs of few people are left out")
+_RARE = Use(_RARE_SEARCHES, "pairs of few people are left out")
 _SIZES = Use("the size or growth of the original", "its numbers are not published")
 _HISTORIES = Use("what one person searched over time", "histories are incomplete and undated")
 _OPEN = Use("publication on the web", "the rows belong to real people")
@@ -50,9 +68,7 @@ _EXAMPLES = {
     "query_diversity": Use(
         "examples of many different queries", "made to keep as many as possible"
     ),
-    "frequent_pairs": Use(
-        "shares of frequently clicked pairs", "made to keep them close to the original"
-    ),
+    "frequent_pairs": Use(_FREQUENT_SHARES, "made to keep them close to the original"),
 }
 
 
@@ -63,10 +79,10 @@ def declared_uses(manifest: Manifest) -> Uses:
     objective = str(manifest.parameters.get("objective"))
     examples = _EXAMPLES.get(objective, _EXAMPLES["output_size"])
     good = [_SOFTWARE, examples]
-    shares = Use("shares and rankings", "the pairs were not chosen to be typical")
+    shares = Use(_ALL_SHARES, "the pairs were not chosen to be typical")
     if manifest.kind is ReleaseKind.PRIVATE_ROWS:
         good = [_SOFTWARE, Use("a few examples of real clicks", "rows are drawn rarely")]
-        shares = Use("shares and rankings", "too few rows are drawn")
+        shares = Use(_ALL_SHARES, "too few rows are drawn")
     keeps_shares = objective == "frequent_pairs" and manifest.kind is not ReleaseKind.PRIVATE_ROWS
     not_for = [_OPEN, *([] if keeps_shares else [shares]), _RARE, _HISTORIES, _SIZES]
     return Uses(good_for=tuple(good), not_for=tuple(not_for))
@@ -74,8 +90,8 @@ def declared_uses(manifest: Manifest) -> Uses:
 
 def _of_synthetic_users(manifest: Manifest, outputs: Outputs) -> Uses:
     share = f"about {outputs.coverage:.1%} of all clicks fall on them"
-    shares = Use("shares of the released pairs", share)
-    together = Use("which pairs go together", "follows the original as far as the noise allows")
+    shares = Use(_SHARES, share)
+    together = Use(_TOGETHER, "follows the original as far as the noise allows")
     good, partly = [_SOFTWARE], list[Use]()
     (good if outputs.coverage >= _MOST_CLICKS else partly).append(shares)
     not_for = [_RARE, Use("what one person searched", "the users are made up"), _SIZES]

@@ -130,7 +130,7 @@ SUPPORTS = Measure[Supports](
                 name="listing the frequent pairs",
                 good=0.8,
                 poor=0.5,
-                evidence="precision and recall are at least {:.0%}",
+                evidence="the lower of precision and recall is {:.0%}",
                 value=lambda r: _worse(r.first.precision, r.first.recall),
             ),
         ),

@@ -130,7 +130,7 @@ class CuratorPage(Page):
     @property
     def measured_uses(self) -> Uses:
         """By the measures where there are any, else by how the release was made."""
-        return self.uses if self.evaluation is None else self.evaluation.uses
+        return self.uses.decided_by(self.evaluation.uses) if self.evaluation else self.uses
 
     @property
     def measured(self) -> list[tuple[str, list[Row]]]:

@@ -36,7 +36,7 @@ class MemoPage(Page):
     @property
     def measured_uses(self) -> Uses:
         """By the measures where there are any, else by how the release was made."""
-        return self.uses if self.evaluation is None else self.evaluation.uses
+        return self.uses.decided_by(self.evaluation.uses) if self.evaluation else self.uses
 
     @property
     def contents(self) -> list[str]:

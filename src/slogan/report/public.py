@@ -11,6 +11,7 @@ from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, Spen
 from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
 from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
 from slogan.manifest.uses import Uses, declared_uses
+from slogan.modes import ReleaseKind
 from slogan.report.html import render
 from slogan.report.people import people_picture
 
@@ -87,8 +88,8 @@ class Page:
         return declared_uses(self.manifest)
 
     @property
-    def command(self) -> str:
-        """The command that made the release, without paths."""
+    def command(self) -> list[str]:
+        """The parts of the command that made the release, without paths."""
         return command_of(self.manifest)
 
     @property
@@ -124,11 +125,13 @@ class Page:
     def privacy_facts(self) -> list[Fact]:
         """The privacy card."""
         words, budget = self.words, self.budget
+        synthetic = self.manifest.kind is ReleaseKind.SYNTHETIC_USERS
+        chance = "Chance of failure" if synthetic else "Chance of being shown"
         neighbours = f"all searches of each person; compared are {words.neighbours}"
         return [
             Fact("Protected", "each person", neighbours),
             Fact("Privacy budget ε", at_most(budget.epsilon_at_most), words.epsilon),
-            Fact("Failure chance δ", at_most(exact(budget.delta), 6), words.delta),
+            Fact(f"{chance} δ", at_most(exact(budget.delta), 6), words.delta),
         ]
 
     @property
