@@ -5,6 +5,7 @@ import os
 import duckdb
 
 from slogan.manifest.manifest import SpentStage
+from slogan.report.public import PUBLIC_PAGES
 
 
 def write(file, rows, header=("user", "query", "url", "count")):
@@ -33,6 +34,12 @@ def fill(partial):
     """The least that a folder needs to be a release."""
     (partial / "public").mkdir()
     (partial / "public/manifest.json").write_text("{}")
+
+
+def write_pages(public, manifest):
+    """Write the pages that follow from a manifest, as a careful forger would."""
+    for name, page in PUBLIC_PAGES.items():
+        (public / name).write_text(page(manifest), encoding="utf-8")
 
 
 def stage(mechanism, **parameters):

@@ -38,12 +38,15 @@ GROUPS = {
     "Releasing": (
         *("synthesize", "SyntheticRelease", "SyntheticSummary"),
         *("sanitize", "SanitizedRelease", "SanitizedSummary"),
-        *("PrivateRowsRelease", "PrivateRowsSummary", "Saved"),
+        *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Labels"),
     ),
     "What utility means": ("OutputSize", "Diversity", "QueryDiversity", "FrequentPairs"),
     "Where counts come from": ("ExactCounts", "PrivateCounts", "LaplaceCounts", "SyntheticUsers"),
     "How it is computed": ("Solver", "DuckDB", "Spark"),
-    "Looking at a release": ("verify", "verify_public", "Verdict", "evaluate", "Evaluation"),
+    "Looking at a release": (
+        *("verify", "verify_public", "Verdict", "evaluate", "Evaluation"),
+        *("compare", "ReleaseComparison"),
+    ),
     "Before a release": ("frontier", "Frontier", "FrontierPoint", "audit", "Findings"),
     "Ledger": ("Ledger", "Cap"),
     "The paper": ("reproduce", "Reproduction"),
@@ -52,7 +55,7 @@ GROUPS = {
 RESULTS = {
     *("SearchLog", "Inspection", "Verdict", "Evaluation", "Frontier", "FrontierPoint", "Findings"),
     *("SyntheticRelease", "SyntheticSummary", "SanitizedRelease", "SanitizedSummary"),
-    *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Reproduction"),
+    *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Reproduction", "ReleaseComparison"),
 }
 """Classes that functions return: users read their attributes and never make one."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slogan.manifest.certificate import PrivateRowsSummary as PrivateRowsSummary
     from slogan.manifest.certificate import SanitizedSummary as SanitizedSummary
     from slogan.manifest.certificate import SyntheticSummary as SyntheticSummary
+    from slogan.manifest.labels import Labels as Labels
     from slogan.modes import ExactCounts as ExactCounts
     from slogan.modes import LaplaceCounts as LaplaceCounts
     from slogan.modes import PrivateCounts as PrivateCounts
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from slogan.verification.conditions import Verdict as Verdict
     from slogan.verification.verify import verify as verify
     from slogan.verification.verify import verify_public as verify_public
+    from slogan.workflows.compare import ReleaseComparison as ReleaseComparison
+    from slogan.workflows.compare import compare as compare
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
@@ -69,6 +72,7 @@ _NAMES = {
     "ledger.ledger": ("Ledger",),
     "logs.searchlog": ("SearchLog", "read"),
     "manifest.certificate": ("PrivateRowsSummary", "SanitizedSummary", "SyntheticSummary"),
+    "manifest.labels": ("Labels",),
     "modes": ("ExactCounts", "LaplaceCounts", "PrivateCounts", "SyntheticUsers"),
     "planning.objectives.diversity": ("Diversity",),
     "planning.objectives.frequent_pairs": ("FrequentPairs",),
@@ -80,6 +84,7 @@ _NAMES = {
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify", "verify_public"),
+    "workflows.compare": ("ReleaseComparison", "compare"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.frontier": ("Frontier", "FrontierPoint", "frontier"),
     "workflows.inspect": ("Inspection", "inspect"),

@@ -20,7 +20,7 @@ from slogan.manifest.manifest import Manifest
 from slogan.planning import planner
 from slogan.release import job
 from slogan.release.base import Release
-from slogan.report.public import public_page
+from slogan.report.public import PUBLIC_PAGES
 from slogan.workflows import sanitize_private, synthesize
 
 # Released pairs come first by text, so that their numbers are the same in both logs.
@@ -191,6 +191,7 @@ SOURCES = {
     "guarantees.*": BUDGET,
     "not_guaranteed.*": BUDGET,
     "budget.*": OPTION,
+    "labels.*": OPTION,
     **{
         f"parameters.{name}": OPTION
         for name in (
@@ -268,7 +269,8 @@ def test_each_value_of_a_manifest_has_a_source_that_is_not_the_log(tmp_path, kin
     fixed = [path for path in told if source(path) not in (MECHANISM, RELEASE)]
     assert [told[path] for path in fixed] == [else_told[path] for path in fixed]
     assert told["log.sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert (folder / "public/report.html").read_text(encoding="utf-8") == public_page(manifest)
+    for name, page in PUBLIC_PAGES.items():
+        assert (folder / "public" / name).read_text(encoding="utf-8") == page(manifest)
     if kind in ("exact", "laplace"):
         assert not [path for path in told if source(path) == MECHANISM]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers import write
+from tests.helpers import write, write_pages
 
 import slogan
 from slogan import errors
@@ -18,7 +18,6 @@ from slogan.cli.app import app
 from slogan.manifest.manifest import Manifest
 from slogan.planning import objectives
 from slogan.planning.objectives.diversity import filled
-from slogan.report.public import public_page
 from slogan.verification.verify import verify
 
 BUDGET = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
@@ -73,9 +72,7 @@ def edit(folder, change):
     manifest = json.loads(file.read_text())
     change(manifest)
     file.write_text(json.dumps(manifest))
-    (folder / "public/report.html").write_text(
-        public_page(Manifest.model_validate_json(file.read_bytes()))
-    )
+    write_pages(folder / "public", Manifest.model_validate_json(file.read_bytes()))
 
 
 # --- laplace ---

@@ -67,6 +67,10 @@ _GUARDS = {
     "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
     "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
     "verification/form.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/wording.py": [
+        "tests/unit/verification/test_wording.py",
+        "tests/unit/verification/test_checks.py",
+    ],
     "verification/mechanism.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/users.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/plain_reader.py": ["tests/unit/verification/test_plain_reader.py"],

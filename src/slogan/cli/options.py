@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slogan.ledger.cap import Cap
     from slogan.ledger.ledger import Ledger
     from slogan.logs.searchlog import SearchLog
+    from slogan.manifest.labels import Labels
     from slogan.planning.objectives import Objective
     from slogan.planning.solvers import Solver
 
@@ -358,10 +359,8 @@ class Recording:
     "The ledger's file. By default it is found by the name of the population."
     allow_unaccounted: Annotated[bool, Parameter(negative="")] = False
     "Release although the ledger cannot account for this mode and the population has a cap."
-    title: str | None = None
-    "Title of the release, for the ledger."
     recipient: str | None = None
-    "Who receives the release, for the ledger."
+    "Who receives the release, for the ledger and the memo. Never published."
 
     def opened(self) -> Ledger | None:
         """The ledger; None if none is named."""
@@ -370,6 +369,29 @@ class Recording:
         if self.population is None and self.ledger is None:
             return None
         return Ledger.open(self.population, self.ledger)
+
+
+@Parameter(name="*", group=Group("Labels (published)"))
+@dataclass(frozen=True, kw_only=True)
+class Labelling:
+    """What the release is called and who publishes it."""
+
+    title: str | None = None
+    "Name of the data set, for manifest, pages and ledger."
+    publisher: str | None = None
+    "Person or organisation that publishes it."
+    contact: str | None = None
+    "Where to send questions, such as an e-mail address."
+    period: str | None = None
+    'Time in which the searches were made, such as "2026-01 to 2026-03".'
+    licence: str | None = None
+    'Terms of use, such as "CC BY 4.0".'
+
+    def labels(self) -> Labels:
+        """What was typed."""
+        from slogan.manifest.labels import Labels
+
+        return Labels(**vars(self))
 
 
 @Parameter(name="*", group=Group("Cap"))

@@ -10,6 +10,7 @@ from slogan.budget import at_most
 from slogan.cli.options import (
     Counting,
     Force,
+    Labelling,
     Logs,
     Reading,
     Recording,
@@ -42,6 +43,7 @@ def sanitize(
     utility: Utility = Utility(),
     counting: Counting = Counting(),
     reading: Reading = Reading(),
+    labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     pseudonyms: Literal["fresh", "keep"] = "fresh",
     seed: Seed = None,
@@ -60,7 +62,7 @@ def sanitize(
     pseudonyms
         fresh: new random user IDs. keep: the log's own, which become public. In doubt, fresh.
     """
-    budget, counts = budgeting.budget(), counting.build()
+    budget, counts, labels = budgeting.budget(), counting.build(), labelling.labels()
 
     from slogan.workflows.sanitize import sanitize as sanitize_log
 
@@ -78,7 +80,7 @@ def sanitize(
             output=output,
             force=force,
             ledger=ledger,
-            title=recording.title,
+            labels=labels,
             recipient=recording.recipient,
             allow_unaccounted=recording.allow_unaccounted,
             accept_weak_privacy=budgeting.accept_weak_privacy,

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from slogan.budget import at_most
 from slogan.cli.options import (
     Force,
+    Labelling,
     Logs,
     Reading,
     Recording,
@@ -33,6 +34,7 @@ def synthesize(
     budgeting: SyntheticBudget = SyntheticBudget(),
     synthesis: Synthesis = Synthesis(),
     reading: Reading = Reading(),
+    labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     seed: Seed = None,
     force: Force = False,
@@ -45,7 +47,7 @@ def synthesize(
     For the public, and whenever you are in doubt.
     It needs many users: about ten pairs from 2,500 users, several hundred from 65,000.
     """
-    budget = budgeting.budget()
+    budget, labels = budgeting.budget(), labelling.labels()
 
     from slogan.workflows.synthesize import synthesize as synthesize_log
 
@@ -63,7 +65,7 @@ def synthesize(
             output=output,
             force=force,
             ledger=ledger,
-            title=recording.title,
+            labels=labels,
             recipient=recording.recipient,
             accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,

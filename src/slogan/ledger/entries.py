@@ -25,6 +25,7 @@ from slogan.dp.accounting import NOTHING, Cost, delta_at, epsilon_at, rounded_do
 from slogan.errors import BudgetError, LedgerError
 from slogan.ledger.cap import Cap, Room
 from slogan.ledger.hash_chain import Link, head
+from slogan.manifest.labels import LONGEST_LABEL
 from slogan.storage.atomic import MANIFEST, Attempt, Outcome
 from slogan.storage.untrusted import is_sayable
 
@@ -37,7 +38,6 @@ _MOST_BITS = 2**13
 _MOST_BITS_TOGETHER = 2**18
 """Of the denominator of a sum: budgets of some thousand kinds have one."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 4_095
-LONGEST_LABEL = 200
 _FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 
 

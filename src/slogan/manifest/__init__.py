@@ -1,1 +1,1 @@
-"""The manifest: what a release says of itself, and what it promises."""
+"""The manifest: the public description of a release, its promise, its labels and its uses."""

@@ -1,6 +1,6 @@
-"""Summaries and certificates: what was computed from the raw log, for the curator alone.
+"""Summaries and certificates: figures computed from the raw log, for the curator only.
 
-Each kind of release has a model of each, which it fills and the curator's report is made from.
+Each kind of release has a model of each. The curator's report is made from the certificate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ Fate = Literal[
     "not_selected",
     "represented",
 ]
-"""What became of a click of the log."""
+"""Why a click of the log is in the release or not."""
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = "") -> str:
@@ -50,7 +50,7 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the charts of clicks and supports are drawn from, whatever the log's size."""
+    """The data of the charts of clicks and supports, of a fixed size for logs of any size."""
 
     frequency_before: list[tuple[Count, Count]]
     """Rank and clicks of shared pairs, at ranks evenly spread on a logarithmic axis."""
@@ -61,7 +61,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSizes:
-    """How large a log is, or a part of one."""
+    """The size of a log, or of a part of one."""
 
     clicks: Count
     users: Count
@@ -76,7 +76,7 @@ class Input(Record):
 
 
 class Summary(Record):
-    """What a curator wants to know of a release. It depends on the log: not for publication."""
+    """The main figures of a release. They depend on the log: not for publication."""
 
     epsilon: float
     delta: float
@@ -91,9 +91,9 @@ class Summary(Record):
     test_run: bool
     seconds: dict[str, float]
     arrived: tuple[str, ...] = ()
-    """What came to this process from an engine that runs elsewhere, each with its size."""
+    """Data sent to this process by an engine that runs elsewhere, each with its size."""
     warnings: tuple[str, ...] = ()
-    """What is weak about the budget or the user-IDs."""
+    """Weaknesses of the budget or the user-IDs."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `--json`; empty ones that few releases have are left out."""
@@ -112,14 +112,14 @@ class Summary(Record):
 class _RealRowsSummary(Summary):
     objective: str
     budget_per_user: float
-    """What each user may be charged, or the most clicks that any user is expected to show."""
+    """Budget per user, or the most clicks that a user shows on average."""
     size_bound: float
     exposed_users_expected: float
-    """Users of whom a row is expected to be shown."""
+    """Expected number of users with at least one released row."""
 
 
 class SanitizedSummary(_RealRowsSummary):
-    """What was released of a plan, how good it is, and what it exposes."""
+    """Size, proven quality and exposure of a release under a plan."""
 
     counts: Literal["exact", "laplace"]
     shared: LogSizes
@@ -138,7 +138,7 @@ class SanitizedSummary(_RealRowsSummary):
 
 
 class PrivateRowsSummary(_RealRowsSummary):
-    """What was released of rarely drawn real rows, and what that exposes."""
+    """Size and exposure of a release of rarely drawn real rows."""
 
     counts: Literal["private"]
     pairs_selected: Count
@@ -146,19 +146,19 @@ class PrivateRowsSummary(_RealRowsSummary):
 
 
 class SyntheticSummary(Summary):
-    """What was released of made-up users, and what it stands for."""
+    """Size and coverage of a release of made-up users."""
 
     coverage: float
-    """About which share of all clicks the released pairs stand for."""
+    """Noisy share of all clicks that fall on the released pairs."""
     association: str
-    """What synthetic users hold together."""
+    """How it is decided which pairs synthetic users have together."""
     weight_needed: float
-    """About how many users a pair needs who hold nothing else."""
+    """About how many users a pair needs if they clicked nothing else."""
     budget_shares: dict[str, float]
 
 
 class Certificate(Summary):
-    """curator/certificate.json: the summary, where it came from, and what charts are drawn from."""
+    """curator/certificate.json: the summary, the inputs, and the data of the charts."""
 
     figures: Figures | None = None
     """None if the histogram stayed in its engine."""
@@ -166,6 +166,8 @@ class Certificate(Summary):
     inputs: tuple[Input, ...]
     columns: Columns
     seed: int | None
+    recipient: str | None = None
+    """For whom the release is; never published."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that were given, ready for JSON."""
@@ -176,7 +178,7 @@ class PlannedCertificate(Certificate, SanitizedSummary):
     """Of `sanitize` with exact or Laplace counts."""
 
     budget_use: Annotated[list[Count], Field(min_length=11, max_length=11)]
-    """Users who were charged nothing, up to a tenth of the limit, up to two tenths, and so on."""
+    """Number of users who used none of the limit, up to a tenth, up to two tenths, and so on."""
 
 
 class PrivateRowsCertificate(Certificate, PrivateRowsSummary):

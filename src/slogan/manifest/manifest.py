@@ -1,4 +1,4 @@
-"""The manifest: what a release says of itself in public.
+"""The manifest: the public description of a release.
 
 Nothing in it depends on the log except through the mechanism.
 """
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from slogan.errors import LogNotFoundError
 from slogan.logs.searchlog import Peek, SearchLog, Source, read
+from slogan.manifest.labels import Labels
 from slogan.modes import CountsName, Method, ReleaseKind
 
 MANIFEST_VERSION = 1
@@ -21,7 +22,7 @@ _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
 class Record(BaseModel):
-    """A part of a file of ours; what is wrong with it is told without quoting it."""
+    """A part of a file that slogan writes. Its errors do not quote what was read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -35,7 +36,7 @@ class Budget(Record):
 
 
 class PublishedLog(Record):
-    """The released file and what its columns mean; the same as the input's."""
+    """The released file and the roles of its columns, which are those of the input."""
 
     file: str
     sha256: str
@@ -60,7 +61,7 @@ class SpentStage(Record):
 
 
 class Spent(Record):
-    """What the stages of a release cost, each and together."""
+    """The cost of each stage of a release, and of all together."""
 
     stages: tuple[SpentStage, ...]
     cost: dict[str, str]
@@ -73,22 +74,22 @@ Measured = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Outputs(Record):
-    """What the mechanism gave beside a synthetic log: private as the log itself."""
+    """Noisy figures published with a synthetic log; the guarantee covers them."""
 
     coverage: float
-    """Which share of all clicks is on the released pairs: it follows from the next two."""
+    """Share of all clicks on the released pairs, computed from the next two."""
     clicks_released: Measured
     clicks_other: Measured
     association: str
     association_rank: int
     users: int
-    """How many users hold a released pair: it follows from the next."""
+    """Number of users with a released pair, computed from the next."""
     users_by_pairs: tuple[Measured, ...]
-    """How many users hold 0, 1, …, 30 selected pairs."""
+    """Number of users with 0, 1, …, 30 selected pairs."""
 
 
 class PrivateRowsOutputs(Record):
-    """What the mechanism gave beside a log of rarely drawn real rows: private as the log itself."""
+    """Noisy figures published with rarely drawn real rows; the guarantee covers them."""
 
     pairs_selected: int
     users: int
@@ -100,7 +101,7 @@ _OUTPUTS = {ReleaseKind.SYNTHETIC_USERS: Outputs, ReleaseKind.PRIVATE_ROWS: Priv
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """The fields of a manifest in which the kinds of releases differ."""
+    """The fields of a manifest that depend on the kind of release."""
 
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     account: Spent | None = None
@@ -113,7 +114,9 @@ class Manifest(Record):
     manifest_version: Literal[1] = MANIFEST_VERSION
     slogan_version: str
     wording: str
-    """A digest of the texts and templates from which promise and page were made."""
+    """A digest of the texts and templates from which promise and pages were made."""
+    labels: Labels = Labels()
+    """Title, publisher, contact, period and licence, as the curator typed them."""
     method: Method
     counts: CountsName
     promise: str
@@ -121,9 +124,9 @@ class Manifest(Record):
     not_guaranteed: tuple[str, ...]
     budget: Budget
     parameters: dict[str, str | int | float | None]
-    """The resolved configuration: what the curator chose, never what the log gave."""
+    """The resolved configuration: the curator's choices, never a figure of the log."""
     account: Spent | None = None
-    """What the stages of an end-to-end private release spent, and by which theorem."""
+    """The cost of each stage of an end-to-end private release, and its theorem."""
     outputs: Outputs | PrivateRowsOutputs | None = None
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
@@ -180,7 +183,7 @@ def described(
 
 
 def released_file(public: Path, manifest: Manifest) -> Path:
-    """The released log, one file or a folder; a name that leads elsewhere is not followed."""
+    """The released log, one file or a folder. Names and links that lead elsewhere are refused."""
     name = manifest.log.file
     file = public / Path(name).name
     parts = list(file.iterdir()) if file.is_dir() else [file]
@@ -191,5 +194,5 @@ def released_file(public: Path, manifest: Manifest) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """What a run was made with."""
+    """The versions of Python and of the libraries that compute."""
     return {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}

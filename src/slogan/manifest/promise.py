@@ -1,7 +1,7 @@
-"""What a release promises and what it does not, in plain words; manifest and reports quote it.
+"""The promise of a release and its limits, in plain words that manifest and reports quote.
 
-The words are in `promises.toml`, by kind of release. Here they get the numbers of a budget. A claim
-never rounds in its own favour: e^ε, ε and δ are rounded up, and 1/δ down.
+The words are in `promises.toml`, by kind of release. This module fills in the numbers of a budget.
+A claim never rounds in its own favour: e^ε, ε and δ are rounded up, and 1/δ down.
 """
 
 import math
@@ -19,7 +19,7 @@ _WORDS = tomllib.loads(files("slogan.manifest").joinpath("promises.toml").read_t
 TEST_RUN: str = _WORDS["shared"]["test_run"]
 KEPT_IDS: str = _WORDS["shared"]["kept_ids"]
 ACCEPTED = "accept_weak_privacy"
-"""The parameter of a manifest that says that a refusal was overridden."""
+"""The parameter of a manifest that records an overridden refusal."""
 LARGEST_EPSILON, WEAK_EPSILON, LARGEST_DELTA = 10, 3, Fraction(1, 1000)
 _PEOPLE_PER_DELTA = 10
 _FEWEST_FOR_POWER = 10**15
@@ -27,7 +27,7 @@ _FEWEST_FOR_POWER = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """The guarantee of one mode, with the name it honestly deserves."""
+    """The guarantee of one kind of release: its name, what it covers and what it does not."""
 
     name: str
     guarantees: tuple[str, ...]
@@ -36,7 +36,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """What reports say of one kind of release."""
+    """The sentences of the reports for one kind of release."""
 
     heading: str
     opening: str
@@ -49,12 +49,12 @@ class Wording:
     epsilon: str
     delta: str
     steps: tuple[str, ...]
-    """How the method goes, in order."""
+    """The steps of the method, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weakness:
-    """Why a budget protects little, and whether it is refused unless that is accepted."""
+    """Why a budget protects little, and whether it is refused by default."""
 
     text: str
     refused: bool
@@ -63,10 +63,10 @@ class Weakness:
 def weaknesses(
     kind: ReleaseKind, budget: PrivacyBudget, users: int | None = None
 ) -> tuple[Weakness, ...]:
-    """What is weak about a budget that should hold end to end.
+    """Weaknesses of a budget that should hold end to end.
 
-    Given the counts, and for rows of real users, δ is the share of people shown: a choice that
-    pages put first, and no weakness of its own.
+    For rows of real users δ is the chance that a given user is shown. Pages state it first; it does
+    not count as a weakness here.
 
     Args:
         kind: The kind of release.
@@ -112,12 +112,12 @@ def promise_of(
 
 
 def wording_of(kind: ReleaseKind, budget: PrivacyBudget) -> Wording:
-    """What reports say of a kind of release under a budget."""
+    """The sentences of the reports for a kind of release under a budget."""
     return Wording(**_fill(_WORDS[kind]["wording"], budget, {}))
 
 
 def one_in(probability: Number) -> str:
-    """A probability as people say it, rounded up: 1 in 2, 65 in 100, 1 in 1,000,000."""
+    """A probability in words, rounded up: 1 in 2, 65 in 100, 1 in 1,000,000."""
     chance = Fraction(str(probability))
     if chance <= 0:
         return "never"
@@ -129,7 +129,7 @@ def one_in(probability: Number) -> str:
 
 
 def _numbers(budget: PrivacyBudget) -> dict[str, str]:
-    """The numbers of a budget for people, each rounded to the side that promises less."""
+    """The numbers of a budget, each rounded to the side that promises less."""
     return {
         "ratio": at_most(budget.ratio_at_most),
         "chance": one_in(exact(budget.delta)),

@@ -1,7 +1,7 @@
-"""How much of a log a release keeps: what a measure is given and gives, and which there are.
+"""Measures of how much of a log a release keeps: their inputs, their results, and their registry.
 
-Every `Measure` that a file of this folder defines is registered by its name. Each depends on the
-log: its figures are for the curator alone. It looks at integers only, never at a text of the log.
+Every `Measure` that a file of this folder defines is registered by its name. Its figures depend on
+the log and are for the curator only. A measure reads integers, never a text of the log.
 """
 
 import math
@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
+from slogan.manifest.uses import Use, Uses
 from slogan.measures.cooccurrence import CoOccurrence
+from slogan.measures.headlines import GROUPS, Row
+from slogan.measures.headlines import Headline as Headline
+from slogan.measures.headlines import Task as Task
 from slogan.randomness import Randomness, uniform_below
 from slogan.registry import load_module, module_names
 
@@ -32,7 +36,7 @@ class Totals:
     """x_ij."""
     query: Ints
     coverage: Fraction = Fraction(1)
-    """κ: the share of the log's clicks that the released pairs stand for, where it is published."""
+    """κ: the published share of the log's clicks that fall on released pairs; else 1."""
 
     @classmethod
     def of(
@@ -79,13 +83,13 @@ class Totals:
 
 
 def _least_clicks(clicks: Fraction) -> int:
-    """The fewest clicks that reach a support; a pair without any is never frequent."""
+    """The fewest clicks that reach a support; at least one."""
     return max(1, math.ceil(clicks))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """D, and what is learnt from it once for all outputs that are compared with it."""
+    """The log D, with models that are computed once for all outputs compared with it."""
 
     log: PairHistogram
     """The whole log, unique pairs included."""
@@ -94,18 +98,18 @@ class Reference:
 
     @classmethod
     def of(cls, log: PairHistogram) -> "Reference":
-        """Learn from a log."""
+        """Count which pairs and queries the users of a log hold together."""
         pairs, queries = CoOccurrence.learn(log), CoOccurrence.learn(queries_of(log))
         return cls(log=log, pairs=pairs, queries=queries)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One output beside the log, numbered alike: what every measure is given."""
+    """The input of every measure: one output and the log, with the same numbering."""
 
     reference: Reference
     output: PairHistogram
-    """What was released, or the yardstick, numbered as the log."""
+    """The release or the yardstick, with the log's numbering."""
     supports: tuple[Fraction, ...]
     """Minimum supports; the first is that of the headlines and of the triplets."""
     coverage: Fraction | None
@@ -113,7 +117,7 @@ class Comparison:
     same_users: bool
     """Whether a user number means the same person in both."""
     samples: Iterable[PairHistogram] | None
-    """Outputs whose triplets are compared, for one reading; None if no triplet can be."""
+    """Outputs whose triplets are compared, for one reading; None if none can be."""
 
     @property
     def log(self) -> PairHistogram:
@@ -122,22 +126,22 @@ class Comparison:
 
     @cached_property
     def totals(self) -> Totals:
-        """c_ij and x_ij as the paper's measures take them."""
+        """c_ij and x_ij as the paper's measures define them."""
         return Totals.of(self.log, self.output, self.coverage)
 
     @cached_property
     def pairs(self) -> CoOccurrence:
-        """Which pairs the users of the output hold together."""
+        """Which pairs users of the output hold together."""
         return CoOccurrence.learn(self.output)
 
     @cached_property
     def queries(self) -> CoOccurrence:
-        """Which queries the users of the output hold together."""
+        """Which queries users of the output hold together."""
         return CoOccurrence.learn(queries_of(self.output))
 
 
 def queries_of(hist: PairHistogram) -> PairHistogram:
-    """The same clicks by query: who searched what."""
+    """The same clicks counted by query instead of by pair."""
     queries = int(hist.query.max(initial=-1)) + 1
     return PairHistogram.of_rows(
         user=hist.user,
@@ -149,9 +153,9 @@ def queries_of(hist: PairHistogram) -> PairHistogram:
 
 
 def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
-    """The yardstick, which protects nobody: clicks drawn without replacement, all alike likely."""
+    """The yardstick: clicks drawn uniformly without replacement. It protects nobody."""
     clicks = min(clicks, hist.clicks)
-    # The smaller part is drawn: what is taken, or what is left.
+    # Draw the smaller part: the clicks to take, or the clicks to leave.
     few = min(clicks, hist.clicks - clicks)
     last_click = np.cumsum(hist.count)
     row = np.searchsorted(last_click, _distinct_below(hist.clicks, few, rng), side="right")
@@ -162,7 +166,7 @@ def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHist
 
 
 def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
-    """Any n different integers below the bound, each set as likely as any other."""
+    """Draw n different integers below the bound; every set is equally likely."""
     drawn = np.zeros(0, dtype=np.int64)
     while len(drawn) < n:
         more = uniform_below(np.full(n - len(drawn), bound, dtype=np.int64), rng)
@@ -170,37 +174,13 @@ def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
     return drawn
 
 
-@dataclass(frozen=True)
-class Headline(Generic[R]):
-    """A figure that a person reads first, how it is written, and which way is better."""
-
-    label: str
-    value: Callable[[R], float | None]
-    """Reads the figure from the measure's result."""
-    form: str
-    """Of `format()`."""
-    better: Literal["more", "less", "neither"] = "neither"
-
-    def text(self, result: R) -> str:
-        """The figure as a person reads it."""
-        value = self.value(result)
-        return "–" if value is None else format(value, self.form)
-
-    def favours(self, result: R, other: R) -> bool:
-        """Whether the first result is better than the other."""
-        mine, theirs = self.value(result), self.value(other)
-        if mine is None or theirs is None or self.better == "neither":
-            return False
-        return mine > theirs if self.better == "more" else mine < theirs
-
-
 @dataclass(frozen=True, kw_only=True)
 class Measure(Generic[R]):
-    """One idea of what a release keeps, with a typed result R."""
+    """One aspect of what a release keeps, with a typed result R."""
 
     name: str
     order: int
-    """Its place in tables and JSON: the paper's measures come first."""
+    """Its position in JSON and within a group of tables: the paper's measures come first."""
     take: Callable[[Comparison], R]
     headlines: tuple[Headline[R], ...] = ()
     fields: Callable[[R], dict[str, Any]] | None = None
@@ -243,34 +223,39 @@ class Results:
         return {name: value for fields in dicts for name, value in fields.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One headline of a release beside that of a random sample."""
-
-    label: str
-    release: str
-    sample: str
-    release_is_better: bool
-    sample_is_better: bool
-
-
 @dataclass(frozen=True, kw_only=True)
 class SideBySide:
-    """A release and a random sample of the same size, measured alike."""
+    """A release and a random sample of the same size, measured in the same way."""
 
     release: Results
     yardstick: Results
 
     def headlines(self) -> list[Row]:
-        """The figures a person reads first."""
-        return [
+        """The figures that people read, by group."""
+        rows = [
             Row(
-                line.label,
-                line.text(self.release[measure]),
-                line.text(self.yardstick[measure]),
-                line.favours(self.release[measure], self.yardstick[measure]),
-                line.favours(self.yardstick[measure], self.release[measure]),
+                label=line.label,
+                group=line.group,
+                better=line.better,
+                release=line.text(self.release[measure]),
+                sample=line.text(self.yardstick[measure]),
+                release_is_better=line.favours(self.release[measure], self.yardstick[measure]),
+                sample_is_better=line.favours(self.yardstick[measure], self.release[measure]),
+                value=line.value(self.release[measure]),
+                sample_value=line.value(self.yardstick[measure]),
             )
             for measure in all_measures()
             for line in measure.headlines
         ]
+        return sorted(rows, key=lambda row: GROUPS.index(row.group))
+
+    @property
+    def uses(self) -> Uses:
+        """What the release is good for and what not, decided by its measures."""
+        groups: dict[str, list[Use]] = {"good_for": [], "partly": [], "not_for": []}
+        for measure in all_measures():
+            result = self.release[measure]
+            for task in (line.task for line in measure.headlines if line.task):
+                if (fitness := task.fitness(result)) is not None:
+                    groups[fitness].append(task.use(result))
+        return Uses(**{name: tuple(uses) for name, uses in groups.items()})

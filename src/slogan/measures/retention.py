@@ -1,4 +1,4 @@
-"""What of a log is still there: its pairs and queries, its clicks, their order, whole users."""
+"""How much of a log is kept: its pairs and queries, its clicks, their ranking, pairs per user."""
 
 from dataclasses import asdict, dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from slogan.arrays import Flags, Ints
 from slogan.histogram import PairHistogram
-from slogan.measures import Comparison, Headline, Measure
+from slogan.measures import Comparison, Headline, Measure, Task
 
 DEPTHS = (10, 100, 1_000)
 _THIRDS = 3
@@ -66,8 +66,8 @@ DIVERSITY = Measure[Retention](
     take=_retention,
     fields=lambda r: {"diversity": r.pairs.share, "query_diversity": r.queries.share, **asdict(r)},
     headlines=(
-        Headline("Pairs retained", lambda r: r.pairs.share, ".2%", "more"),
-        Headline("Queries retained", lambda r: r.queries.share, ".2%", "more"),
+        Headline("Pairs kept", lambda r: r.pairs.share, ".2%", "higher"),
+        Headline("Queries kept", lambda r: r.queries.share, ".2%", "higher"),
     ),
 )
 
@@ -94,7 +94,7 @@ class ClickCoverage:
 
 
 def click_coverage(before: Ints, after: Ints) -> ClickCoverage:
-    """How much of each part is released."""
+    """The covered share of each third."""
     order = np.argsort(-before, kind="stable")
     earlier = np.cumsum(before[order]) - before[order]
     third = np.empty(len(before), dtype=np.int64)
@@ -118,9 +118,41 @@ CLICK_COVERAGE = Measure[ClickCoverage](
     order=50,
     take=lambda c: click_coverage(c.log.pair_total, c.output.pair_total),
     headlines=(
-        Headline("Clicks covered: head", lambda r: r.head.clicks_covered, ".1%", "more"),
-        Headline("Clicks covered: torso", lambda r: r.torso.clicks_covered, ".1%", "more"),
-        Headline("Clicks covered: tail", lambda r: r.tail.clicks_covered, ".1%", "more"),
+        Headline(
+            "Clicks covered, most clicked third",
+            lambda r: r.head.clicks_covered,
+            ".1%",
+            "higher",
+            "Popular searches",
+            Task(
+                name="studying popular searches",
+                good=0.8,
+                poor=0.5,
+                evidence="{:.0%} of their clicks are on released pairs",
+                value=lambda r: r.head.clicks_covered,
+            ),
+        ),
+        Headline(
+            "Clicks covered, middle third",
+            lambda r: r.torso.clicks_covered,
+            ".1%",
+            "higher",
+            "Rare searches",
+        ),
+        Headline(
+            "Clicks covered, least clicked third",
+            lambda r: r.tail.clicks_covered,
+            ".1%",
+            "higher",
+            "Rare searches",
+            Task(
+                name="studying rare searches",
+                good=0.8,
+                poor=0.5,
+                evidence="{:.0%} of their clicks are on released pairs",
+                value=lambda r: r.tail.clicks_covered,
+            ),
+        ),
     ),
 )
 
@@ -136,7 +168,7 @@ class UrlDistance:
 
 
 def url_distance(before: Ints, after: Ints, query: Ints) -> UrlDistance:
-    """The distance between what is clicked for a query in the log and in the release."""
+    """The distance between the clicked urls of each query in the log and in the release."""
     clicks, shown = np.bincount(query, weights=before), np.bincount(query, weights=after)
     share_before = before / np.maximum(clicks, 1)[query]
     share_after = after / np.maximum(shown, 1)[query]
@@ -157,7 +189,22 @@ URL_DISTANCE = Measure[UrlDistance](
     name="url_distance",
     order=60,
     take=lambda c: url_distance(c.log.pair_total, c.output.pair_total, c.log.query),
-    headlines=(Headline("Urls of a query: distance", lambda r: r.released_queries, ".3f", "less"),),
+    headlines=(
+        Headline(
+            "How urls split within a query (0 = same)",
+            lambda r: r.released_queries,
+            ".3f",
+            "lower",
+            "Shares of clicks",
+            Task(
+                name="comparing the urls clicked for a released query",
+                good=0.1,
+                poor=0.3,
+                evidence="{:.0%} of the clicks go to other urls than in the log",
+                value=lambda r: r.released_queries,
+            ),
+        ),
+    ),
 )
 
 
@@ -170,13 +217,13 @@ class Top:
 
 
 def top_overlap(before: Ints, after: Ints) -> dict[int, float | None]:
-    """The shared part of the most clicked, by depth."""
+    """The overlap of the most clicked pairs, by depth."""
     tops = {k: (_top(before, k), _top(after, k)) for k in DEPTHS}
     return {k: _share(len(np.intersect1d(*both)), len(both[0])) for k, both in tops.items()}
 
 
 def _top(clicks: Ints, k: int) -> Ints:
-    """The k most clicked; of equals the one that is first by its text."""
+    """The k most clicked; ties are broken by text."""
     order = np.argsort(-clicks, kind="stable")[:k]
     return order[clicks[order] > 0]
 
@@ -195,7 +242,22 @@ TOP_PAIRS = Measure[Top](
         "top_pairs": {str(depth): share for depth, share in r.pairs.items()},
         "top_queries": {str(depth): share for depth, share in r.queries.items()},
     },
-    headlines=(Headline("Top 100 pairs kept", lambda r: r.pairs[100], ".1%", "more"),),
+    headlines=(
+        Headline(
+            "Top 100 pairs kept",
+            lambda r: r.pairs[100],
+            ".1%",
+            "higher",
+            "Popular searches",
+            Task(
+                name="ranking the most clicked pairs",
+                good=0.8,
+                poor=0.5,
+                evidence="{:.0%} of the log's top 100 are in the release's top 100",
+                value=lambda r: r.pairs[100],
+            ),
+        ),
+    ),
 )
 
 
@@ -212,7 +274,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundles:
-    """The bundles of users who have any click."""
+    """How many pairs and clicks users have; users without a click are not counted."""
 
     users: int
     pairs: Spread | None
@@ -221,14 +283,14 @@ class Bundles:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedBundles:
-    """What users of the output have, and how far that is from what users of the log have."""
+    """How many pairs and clicks users of the output have, and the distance from the log's."""
 
     bundles: Bundles
     distance: float | None
 
 
 def bundles(hist: PairHistogram) -> Bundles:
-    """What the users of a log hold."""
+    """How many pairs and clicks each user of a log has."""
     pairs, clicks = pairs_per_user(hist), np.bincount(hist.user, weights=hist.count)
     clicked = _spread(clicks[clicks > 0].astype(np.int64))
     return Bundles(users=len(pairs), pairs=_spread(pairs), clicks=clicked)
@@ -266,7 +328,25 @@ BUNDLES = Measure[ReleasedBundles](
     take=lambda c: ReleasedBundles(bundles(c.output), bundle_distance(c.log, c.output)),
     fields=lambda r: {"bundles": asdict(r.bundles), "bundle_distance": r.distance},
     headlines=(
-        Headline("Pairs per user: mean", lambda r: r.bundles.pairs and r.bundles.pairs.mean, ".2f"),
-        Headline("Pairs per user: distance", lambda r: r.distance, ".3f", "less"),
+        Headline(
+            "Pairs per user, mean",
+            lambda r: r.bundles.pairs and r.bundles.pairs.mean,
+            ".2f",
+            group="Users",
+        ),
+        Headline(
+            "Pairs per user, spread (0 = same)",
+            lambda r: r.distance,
+            ".3f",
+            "lower",
+            "Users",
+            Task(
+                name="studying how many pairs a user clicks",
+                good=0.1,
+                poor=0.3,
+                evidence="the distributions differ by up to {:.0%} of the users",
+                value=lambda r: r.distance,
+            ),
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""How much is released, and how well pairs keep their supports: distances, precision, recall."""
+"""Size of the release, and how well pairs keep their supports: distances, precision, recall."""
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from slogan.arrays import Flags
-from slogan.measures import Headline, Measure, Totals
+from slogan.measures import Headline, Measure, Task, Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ SIZE = Measure[Size](
     take=lambda c: Size(c.output.clicks, c.totals.size_after / max(1, c.totals.size_before)),
     fields=asdict,
     headlines=(
-        Headline("Clicks", lambda r: r.size, ",d"),
-        Headline("Output size, of |D|", lambda r: r.size_ratio, ".2%"),
+        Headline("Clicks released", lambda r: r.size, ",d"),
+        Headline("Clicks kept", lambda r: r.size_ratio, ".2%"),
     ),
 )
 
@@ -90,6 +90,11 @@ def frequent_pairs(totals: Totals, min_support: Fraction) -> FrequentSupports:
     )
 
 
+def _worse(precision: float | None, recall: float | None) -> float | None:
+    """The lower of the two; a release without frequent pairs has recall 0 and no precision."""
+    return recall if precision is None or recall is None else min(precision, recall)
+
+
 def _fields(result: Supports) -> dict[str, Any]:
     at_top = ("precision", "recall", "sum_support_distance", "average_support_distance")
     return {
@@ -108,19 +113,47 @@ SUPPORTS = Measure[Supports](
     ),
     fields=_fields,
     headlines=(
-        Headline("Frequent pairs: precision", lambda r: r.first.precision, ".3f", "more"),
-        Headline("Frequent pairs: recall", lambda r: r.first.recall, ".3f", "more"),
         Headline(
-            "Frequent pairs: support distances",
-            lambda r: r.first.sum_support_distance,
-            ".4f",
-            "less",
+            "Frequent pairs that are right (precision)",
+            lambda r: r.first.precision,
+            ".3f",
+            "higher",
+            "Popular searches",
         ),
         Headline(
-            "All pairs: support distances",
+            "Frequent pairs found (recall)",
+            lambda r: r.first.recall,
+            ".3f",
+            "higher",
+            "Popular searches",
+            Task(
+                name="listing the frequent pairs",
+                good=0.8,
+                poor=0.5,
+                evidence="the lower of precision and recall is {:.0%}",
+                value=lambda r: _worse(r.first.precision, r.first.recall),
+            ),
+        ),
+        Headline(
+            "Share errors, frequent pairs (0 = same)",
+            lambda r: r.first.sum_support_distance,
+            ".4f",
+            "lower",
+            "Shares of clicks",
+        ),
+        Headline(
+            "Share errors, all pairs (0 = same)",
             lambda r: r.all_pairs.sum_support_distance,
             ".4f",
-            "less",
+            "lower",
+            "Shares of clicks",
+            Task(
+                name="estimating the share of each pair",
+                good=0.2,
+                poor=0.6,
+                evidence="the errors of all shares add up to {:.0%}",
+                value=lambda r: r.all_pairs.sum_support_distance,
+            ),
         ),
     ),
 )

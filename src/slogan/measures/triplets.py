@@ -47,7 +47,7 @@ def diff_ratios(
     """The average over outputs whose users and pairs are numbered as those of D."""
     rows = frequent_triplets(original, totals, min_support)
     user, pair, count = original.user[rows], original.pair[rows], original.count[rows]
-    # Unique pairs are no pairs of D: they count neither in |D| nor in |O|.
+    # D has no unique pairs: their clicks count neither in |D| nor in |O|.
     ignored = (original.pair_total > 0) & (totals.before == 0)
     below = np.zeros(BINS)
     not_shown = above = samples = 0

@@ -1,4 +1,4 @@
-"""Release: what every kind of release has in common, from its summary to its folder."""
+"""Release: the common part of all kinds of releases, from the summary to the folder."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 _NO_TIME = 315_532_800
-"""1980-01-01 in UTC: the first second that every archive can hold."""
+"""1980-01-01 in UTC: the earliest time that every archive format can store."""
 _NAMES_PEOPLE = {
     "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s]+",
-    # Digits alone are an ordinary ID: a number to be called begins with + or 00, or has gaps.
+    # Digits alone are an ordinary ID: a phone number begins with + or 00, or has separators.
     "phone numbers": r"(\+|00)[0-9 ()/.-]{7,18}|\(?[0-9]{2,5}\)?([ /.-][0-9]{2,8}){1,4}",
     "names of people": r"\p{L}[\p{L}']+([ ._,-]+\p{L}[\p{L}']+){1,3}",
 }
-"""User-IDs that point to a person by themselves, as regular expressions of the whole ID."""
+"""User-IDs that identify a person, as regular expressions of the whole ID."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class Saved:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Release(ABC):
-    """A log ready to be published: look at it, save it, close it to forget the input log.
+    """A release in memory: look at it, save it, close it to free the input log.
 
     Use it in a `with` statement, which closes it.
     """
@@ -83,7 +83,7 @@ class Release(ABC):
     pseudonyms: list[str] | None
     _folders: list[Path] = field(default_factory=list[Path], init=False, compare=False)
     _id_warnings: list[str] = field(default_factory=list[str], init=False, compare=False)
-    """What released user-IDs look like, if they are the log's own; known once they are written."""
+    """Warnings about released user-IDs that are the log's own; known once they are written."""
 
     @property
     def log(self) -> SearchLog:
@@ -98,10 +98,10 @@ class Release(ABC):
     @property
     @abstractmethod
     def summary(self) -> Summary:
-        """What a curator wants to know. It depends on the log: not for publication."""
+        """The main figures. They depend on the log: not for publication."""
 
     def _facts(self) -> dict[str, Any]:
-        """What the summaries of all kinds say."""
+        """The fields that the summaries of all kinds share."""
         counted, output = self.counted, self.output
         weak = weaknesses(self.job.kind, self.budget, self.noisy_users)
         kept = (KEPT_IDS,) if self.job.pseudonyms == "keep" else ()
@@ -124,24 +124,24 @@ class Release(ABC):
 
     @property
     def noisy_users(self) -> int | None:
-        """The number of users that the release publishes, with noise; None if it does not."""
+        """The noisy number of users that the release publishes; None if it publishes none."""
         return None
 
     @abstractmethod
     def claims(self) -> Claims:
-        """The fields of the manifest that are the kind's own."""
+        """The fields of the manifest that depend on the kind of release."""
 
     @property
     @abstractmethod
     def cost(self) -> Cost | None:
-        """What the release costs the users of the log; None if no accounting covers it."""
+        """The privacy cost of the release; None if no accounting covers it."""
 
     @abstractmethod
     def chart_data(self) -> dict[str, Any]:
-        """What the charts of the curator's report are drawn from, for the certificate."""
+        """The data of the charts of the curator's report, for the certificate."""
 
     def write_curators_tables(self, curator: Path) -> None:
-        """Write who is behind which pseudonym, for the curator alone."""
+        """Write the table of real and new user-IDs, for the curator only."""
         if self.pseudonyms is not None:
             table = curator / "pseudonyms.parquet"
             self.job.engine.write_pseudonyms(self.output, self.pseudonyms, table)
@@ -154,16 +154,16 @@ class Release(ABC):
         ledger: Ledger | None = None,
         allow_unaccounted: bool | None = None,
     ) -> Saved:
-        """Write the release folder, whole or not at all.
+        """Write the complete release folder, or nothing.
 
-        What is not given is as it was given to `sanitize()` or `synthesize()`.
+        Arguments that are left out keep the values given to `sanitize()` or `synthesize()`.
 
         Args:
             folder: The folder.
             force: Replace an older release.
-            ledger: Where the release is recorded; only `sanitize()` and `synthesize()` take one for
-                a release that has a cost.
-            allow_unaccounted: Release although the ledger's cap says nothing about it.
+            ledger: The ledger that records the release. If the release has a cost, give the ledger
+                to `sanitize()` or `synthesize()` instead.
+            allow_unaccounted: Release although the ledger's cap does not cover it.
         """
         given = {
             "folder": folder,
@@ -175,8 +175,8 @@ class Release(ABC):
         goal = replace(self.job.destination, **changes)
         if goal.ledger != self.job.destination.ledger and self.cost is not None:
             raise OptionError(
-                "the noise of this release was drawn before this ledger was asked",
-                hint="give ledger= to sanitize() or synthesize(), which ask it first",
+                "the noise of this release was drawn before its cost was reserved in this ledger",
+                hint="give ledger= to sanitize() or synthesize()",
             )
         target = goal.require(self.log)
         with self.job.steps.step("write"):
@@ -200,9 +200,9 @@ class Release(ABC):
 
     @contextmanager
     def in_folder(self) -> Generator[Path]:
-        """The folder where it was saved last; else one for its owner alone, removed afterwards.
+        """The folder where it was saved last, else a private temporary one.
 
-        The latter is booked in no ledger, and the release can still be saved.
+        The temporary one is not recorded in a ledger, and the release can still be saved.
         """
         if self.folder is not None:
             yield self.folder
@@ -220,7 +220,7 @@ class Release(ABC):
             parameters={**self.budget.parameters(), **self.parameters},
             cost=self.cost,
             test_run=self.job.test_run,
-            **self.job.destination.labels(),
+            **self.job.destination.ledger_labels(),
         )
 
     def to_arrow(self) -> Any:
@@ -242,7 +242,8 @@ class Release(ABC):
 
     def _fill(self, folder: Path) -> None:
         from slogan.report.curator import curator_page
-        from slogan.report.public import public_page
+        from slogan.report.memo import memo_page
+        from slogan.report.public import PUBLIC_PAGES
 
         public, curator = folder / "public", folder / "curator"
         public.mkdir()
@@ -256,9 +257,10 @@ class Release(ABC):
         certificate = self.certificate()
         pages = {
             public / "manifest.json": manifest.model_dump_json(indent=2) + "\n",
-            public / "report.html": public_page(manifest),
+            **{public / name: page(manifest) for name, page in PUBLIC_PAGES.items()},
             curator / "certificate.json": json.dumps(certificate.to_dict(), indent=2) + "\n",
             curator / "report.html": curator_page(manifest, certificate),
+            curator / "memo.html": memo_page(manifest, certificate),
         }
         for page, text in pages.items():
             page.write_text(text, encoding="utf-8")
@@ -267,7 +269,7 @@ class Release(ABC):
         _for_everybody(folder)
 
     def manifest(self, published: PublishedLog) -> Manifest:
-        """What the release says of itself in public."""
+        """The public description of the release."""
         from slogan.report.html import wording_digest
 
         kind = self.job.kind
@@ -275,6 +277,7 @@ class Release(ABC):
         return Manifest(
             slogan_version=version("slogan"),
             wording=wording_digest(),
+            labels=self.job.destination.labels,
             method=kind.method,
             counts=kind.counts,
             promise=promise.name,
@@ -289,7 +292,7 @@ class Release(ABC):
         )
 
     def certificate(self) -> Certificate:
-        """What was computed from the raw log, with its checksums, for the curator only."""
+        """Figures computed from the raw log, with its checksums, for the curator only."""
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
         inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
         return certificate_type(self.job.kind).model_validate(
@@ -299,6 +302,7 @@ class Release(ABC):
                 "inputs": inputs,
                 "columns": asdict(self.log.columns),
                 "seed": self.job.seed,
+                "recipient": self.job.destination.recipient,
             }
         )
 
@@ -310,7 +314,7 @@ class Release(ABC):
         return before, after
 
     def close(self) -> None:
-        """Forget the log. A release that was never saved counts in its ledger all the same."""
+        """Free the log. A release that was never saved still counts in its ledger."""
         try:
             if self.job.reservation is not None and self.folder is None:
                 self.job.reservation.end(drawn=True, cost=self.cost)
@@ -334,7 +338,7 @@ class Release(ABC):
 
 
 def _for_everybody(folder: Path) -> None:
-    """Whatever the umask, others cannot change a release; no time tells how long it took."""
+    """Take write access from others, and set all times in public/ to a constant."""
     public = folder / "public"
     inside = list(public.rglob("*"))
     for path in (folder, public, *inside):
@@ -344,7 +348,7 @@ def _for_everybody(folder: Path) -> None:
 
 
 def id_warnings(file: Path, log: SearchLog) -> list[str]:
-    """What the user-IDs of a released file look like that name people. For the curator alone."""
+    """Warnings about user-IDs of a released file that look like names of people."""
     user = f"{identifier(log.columns.user)}::VARCHAR"
     counts = ", ".join(
         f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"

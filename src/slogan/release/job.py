@@ -1,9 +1,9 @@
-"""A job: what every release starts from, where it goes, and what is left if none comes of it."""
+"""A job: the inputs of a release, where it is saved, and the cleanup if it fails."""
 
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +15,9 @@ from slogan.engines.engine import Engine
 from slogan.engines.pseudonyms import IdKind, fresh_pseudonyms
 from slogan.errors import OptionError, TooFewUsersError
 from slogan.histogram import Output
-from slogan.ledger.entries import LONGEST_LABEL
 from slogan.ledger.ledger import Charge, Ledger, Reservation
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.labels import Labels, require_label
 from slogan.modes import Parameters, ReleaseKind
 from slogan.planning.objectives import Objective
 from slogan.progress import Progress, Steps, shown
@@ -38,32 +38,27 @@ class Destination:
     """Whether an older release may be replaced."""
     ledger: Ledger | None = None
     allow_unaccounted: bool = False
-    """Release although the ledger's cap says nothing about it."""
-    title: str | None = None
-    """What the ledger should call the release."""
+    """Release although the ledger's cap does not cover it."""
+    labels: Labels = field(default_factory=Labels)
+    """Published with the release; the title is in the ledger too."""
     recipient: str | None = None
-    """For whom it is, for the ledger."""
+    """For whom it is, for the ledger and the memo; never published."""
 
-    def labels(self) -> dict[str, str | None]:
-        """Title and recipient, if the ledger can keep them."""
-        labels = {"title": self.title, "recipient": self.recipient}
-        for name, text in labels.items():
-            if text is not None and not (text.isprintable() and len(text) <= LONGEST_LABEL):
-                raise OptionError(
-                    f"the {name} of a release is one line of at most {LONGEST_LABEL} characters",
-                    hint=f"shorten --{name}",
-                )
-        return labels
+    def ledger_labels(self) -> dict[str, str | None]:
+        """Title and recipient, as the ledger keeps them; labels that cannot be kept are refused."""
+        self.labels.require()
+        recipient = require_label("recipient", self.recipient)
+        return {"title": self.labels.title, "recipient": recipient}
 
     def check(self, log: SearchLog, charge: Charge) -> None:
-        """Refuse now what saving would refuse in the end."""
+        """Refuse early what `save()` would refuse."""
         if self.ledger is not None:
             self.ledger.check(charge, allow_unaccounted=self.allow_unaccounted)
         if self.folder is not None:
             self.require(log)
 
     def require(self, log: SearchLog) -> Path:
-        """The folder, if writing there loses no log, no ledger and no other release."""
+        """The folder, if writing there overwrites no log, no ledger and no other release."""
         if self.folder is None:
             raise OptionError(
                 "a release needs a folder to be saved in", hint='write release.save("out")'
@@ -97,7 +92,7 @@ def _require_name(target: Path) -> None:
         )
     if target.absolute().name in ("", ".."):
         raise OptionError(
-            f"{target} is no name for a folder of its own", hint="write -o as a new folder's name"
+            f"{target} cannot name a new folder", hint="give -o the name of a new folder"
         )
 
 
@@ -119,7 +114,7 @@ class Job:
     rng: Randomness
     steps: Steps
     reservation: Reservation | None
-    """What the ledger has granted it; None without a ledger, or if no accounting covers it."""
+    """The reserved cost; None without a ledger, or if no accounting covers the release."""
 
     @property
     def test_run(self) -> bool:
@@ -129,7 +124,7 @@ class Job:
     def parameters(
         self, objective: Objective, *choices: Mapping[str, str | int | float | None]
     ) -> Parameters:
-        """For the manifest: the objective with its options, other choices, how the log was read."""
+        """For the manifest: the objective and its options, other choices, how the log is read."""
         own = {name: value for name, value in vars(objective).items() if value is not None}
         return {
             "objective": objective.name,
@@ -140,11 +135,11 @@ class Job:
         }
 
     def id_kind(self) -> IdKind | None:
-        """What fresh user-IDs look like, known before anything is drawn; None keeps real IDs."""
+        """The form of fresh user-IDs, fixed before anything is drawn; None keeps real IDs."""
         return self.engine.id_kind(fresh=self.pseudonyms == "fresh")
 
     def names_for(self, output: Output, kind: IdKind | None) -> list[str] | None:
-        """Fresh names for the users of an output, drawn for them alone; None keeps real IDs."""
+        """Fresh user-IDs for the users of an output; None keeps real IDs."""
         return None if kind is None else fresh_pseudonyms(output.users, kind, self.rng)
 
 
@@ -161,12 +156,11 @@ def started_job(
     engine: EngineChoice,
     progress: Progress | bool | None,
 ) -> Generator[Job]:
-    """Start an engine for a log; close it unless a release comes of the job.
+    """Start an engine for a log; close it if the job fails.
 
-    The destination is checked before anything is counted, and `planned_cost`, what the release will
-    cost the users of the log at most, is reserved in its ledger before the job can draw noise. A
-    job that fails gets it back if it drew nothing; else what it drew counts, whatever the failure.
-    The cost is None if no accounting covers the release.
+    The destination is checked before anything is counted. `planned_cost` is the most that the
+    release can cost, or None if no accounting covers it. It is reserved in the ledger before the
+    job can draw noise. A job that fails gets it back only if it drew nothing.
     """
     if pseudonyms not in ("fresh", "keep"):
         raise OptionError("pseudonyms are 'fresh' or 'keep'", hint="leave the option out for fresh")
@@ -177,7 +171,7 @@ def started_job(
         parameters={**budget.parameters()},
         cost=planned_cost,
         test_run=seed is not None,
-        **destination.labels(),
+        **destination.ledger_labels(),
     )
     destination.check(source, charge)
     ledger = None if planned_cost is None else destination.ledger

@@ -45,11 +45,10 @@ class SanitizedRelease(Release):
 
     @property
     def bound(self) -> float:
-        """Proven: no integer solution is better.
+        """The proven bound: no integer solution is better.
 
-        The solver's bound on support distances speaks of outputs of size |O|. If fewer clicks are
-        released, because counts were rounded down, or more, because of noise, all that is proven
-        is that none is negative.
+        The solver's bound on support distances holds for outputs of size |O|. If rounding or noise
+        changed the number of clicks, the only proven bound is 0.
         """
         targets = self.program.targets
         of_other_size = targets is not None and self.plan.size != targets.output_size
@@ -57,7 +56,7 @@ class SanitizedRelease(Release):
 
     @property
     def status(self) -> Status:
-        """What was proven of the released counts, whatever the solver said of its own."""
+        """What is proven about the released counts, which may differ from the solver's."""
         allowed = float(self.parameters["gap"] or 0)
         return status(value=self.value, bound=self.bound, allowed=allowed)
 
@@ -83,7 +82,7 @@ class SanitizedRelease(Release):
         )
 
     def write_curators_tables(self, curator: Path) -> None:
-        """Write who is behind which pseudonym, and who was removed."""
+        """Write the tables of real and new user-IDs, and of removed users."""
         super().write_curators_tables(curator)
         if isinstance(self.mode, LaplaceCounts):
             self.job.engine.write_users(self.removed, curator / "removed.parquet")
@@ -103,7 +102,7 @@ class SanitizedRelease(Release):
         use = charts.budget_use(constraints.charge(counts), constraints.limit)
         drawn: dict[str, Any] = {}
         if self.counted.stayed:
-            # The pairs that stayed in the engine are in no figure, and their clicks in two sums.
+            # Pairs that stayed in the engine are in no figure; their clicks are in two sums.
             fate["too_dear"] += shared.too_dear
             fate["not_chosen"] += shared.clicks - shared.too_dear - left.clicks
             use[0] += shared.users - left.users
@@ -113,7 +112,7 @@ class SanitizedRelease(Release):
 
     @property
     def cost(self) -> None:
-        """Nothing accounts for a guarantee that is given the counts."""
+        """None: no accounting covers a guarantee that holds given the counts."""
 
     def claims(self) -> Claims:
         return Claims(pseudonyms=self.job.pseudonyms)

@@ -1,4 +1,4 @@
-"""Charts of the reports, in SVG by hand: bars, clicks by rank, the frontier, supports.
+"""Charts of the reports as static SVG: bars, clicks by rank, the frontier, supports.
 
 Colours come from the page's style.
 """
@@ -14,7 +14,7 @@ _ACROSS, _UPRIGHT = (58, WIDTH - RIGHT), (HEIGHT - 46, TOP + 8)
 """Where both axes begin and end."""
 _GAP = 0.18
 _LETTER = 7.6
-"""About the width of one; the page's style decides."""
+"""Approximate width of a letter; the page's style sets the font."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def element(tag: str, *inside: str, **attributes: str | float) -> str:
 
 
 def label(words: str, x: float, y: float, *, kind: str = "", anchor: str = "middle") -> str:
-    """A text; whatever it says is escaped."""
+    """A text element; its content is escaped."""
     kind = f"label {kind}".strip()
     return element("text", escape(words), x=x, y=y, class_=kind, text_anchor=anchor)
 
@@ -53,7 +53,7 @@ def draw(
     headings: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
 ) -> Chart:
-    """A chart of these parts, with a title and a description for those who do not see it."""
+    """A chart of these parts, with a title and a description for screen readers."""
     drawing = element(
         "svg",
         element("title", escape(title), id=f"{name}-title"),
@@ -72,7 +72,7 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a value lies on an axis, between two places."""
+    """The position of a value on an axis."""
 
     low: float
     high: float
@@ -81,7 +81,7 @@ class Scale:
     logarithmic: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a value; what lies outside is drawn on the edge."""
+        """The position of a value; values outside are drawn on the edge."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.logarithmic:
             low, high, at = math.log10(low), math.log10(high), math.log10(at)
@@ -114,7 +114,7 @@ def log_scale(values: Iterable[float], begin: float, end: float) -> Scale:
 
 
 def axes(x: Scale, y: Scale, *, x_title: str, y_title: str, names: Sequence[str] = ()) -> str:
-    """Grid, ticks and titles of both axes; names, where given, stand in place of x's ticks."""
+    """Grid, ticks and titles of both axes; names, if given, replace the ticks of x."""
     parts: list[str] = []
     for at in [] if names else x.ticks():
         parts.append(element("line", x1=x(at), x2=x(at), y1=y.begin, y2=y.end, class_="grid"))
@@ -144,7 +144,7 @@ def path(points: Sequence[tuple[float, float]], kind: str) -> str:
 
 
 def key(*entries: tuple[str, str]) -> str:
-    """What the kinds of marks mean: one line above the chart, at the right."""
+    """The legend: one line above the chart, at the right."""
     widths = [30 + _LETTER * len(words) for _, words in entries]
     x, y = WIDTH - RIGHT - sum(widths), TOP - 6
     parts: list[str] = []
@@ -208,20 +208,20 @@ def bar_chart(
 
 
 def decimal(value: float) -> str:
-    """A number to a tenth, which is left out where it is zero."""
+    """A number with one decimal, which is left out if it is zero."""
     return f"{value:,.1f}".removesuffix(".0")
 
 
 def budget_chart(users: Sequence[int]) -> Chart:
-    """How many users were charged how much of what each may be charged; first those with none."""
+    """How many users used which part of their limit; first those who used none."""
     names = ["none", *(f"≤{10 * n}" for n in range(1, 11))]
     return bar_chart(
         Bars(names=names, values=users, value_name="users"),
         name="budget",
-        title="How much of the budget each user was charged",
-        summary=f"{sum(users[1:]):,} of {sum(users):,} users with a constraint were charged "
-        f"anything; {users[-1]:,} more than nine tenths of the limit.",
-        x_title="charged, in percent of the limit",
+        title="How much of the limit each user used",
+        summary=f"{sum(users[1:]):,} of {sum(users):,} users with a limit used a part of it; "
+        f"{users[-1]:,} used more than nine tenths.",
+        x_title="used, in percent of the limit",
         y_title="users",
     )
 
@@ -231,7 +231,7 @@ Curve = Sequence[tuple[int, int]]
 
 
 def frequency_chart(before: Curve, after: Curve) -> Chart:
-    """Two falling lines; the gap between them is what was thinned out."""
+    """Clicks by rank in the log and in the release."""
     x = log_scale([rank for rank, _ in (*before, *after)], *_ACROSS)
     y = log_scale([clicks for _, clicks in (*before, *after)], *_UPRIGHT)
     most, released_most = (curve[0][1] if curve else 0 for curve in (before, after))
@@ -253,7 +253,7 @@ def frequency_chart(before: Curve, after: Curve) -> Chart:
 
 
 _APART = 13
-"""Between the names of two lines that end at the same place."""
+"""Distance between the names of two lines that end at the same position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,10 +265,10 @@ class Line:
 
 
 def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -> Chart:
-    """One line per δ, each named at its end, and the bound above them all where there is one."""
+    """One line per δ, each named at its end, and the bound if there is one."""
     values = [value for line in lines for _, value in line.points]
     reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
-    limit = "" if bound is None else " No output passes the bound."
+    limit = "" if bound is None else " No output is above the bound."
     return line_chart(
         lines,
         bound,
@@ -291,7 +291,7 @@ def line_chart(
     y_title: str,
     logarithmic: bool = False,
 ) -> Chart:
-    """Lines over a logarithmic axis, upright from zero or logarithmic too."""
+    """Lines over a logarithmic x axis; the y axis begins at zero or is logarithmic too."""
     drawn = [*lines] if bound is None else [*lines, bound]
     everything = [point for line in drawn for point in line.points]
     x = log_scale([at for at, _ in everything], _ACROSS[0], _ACROSS[1] - 90)
@@ -319,7 +319,7 @@ def _line(line: Line, x: Scale, y: Scale, kind: str) -> str:
 
 
 def _names(lines: Sequence[Line], x: Scale, y: Scale) -> list[str]:
-    """Each name at the end of its line, or above it where another name stands already."""
+    """Each name at the end of its line, or above another name that is there already."""
     ends = [(y(line.points[-1][1]), n) for n, line in enumerate(lines) if line.points]
     labels: list[str] = []
     free = float("inf")

@@ -1,6 +1,7 @@
-"""CuratorPage: the report for those who may see the log, and the figures a release gives it."""
+"""CuratorPage: the report with figures computed from the raw log, and how they are computed."""
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from slogan.manifest.certificate import (
     SyntheticCertificate,
 )
 from slogan.manifest.manifest import Manifest
+from slogan.manifest.uses import Uses
 from slogan.measures import SideBySide
+from slogan.measures.headlines import Row
 from slogan.measures.triplets import TRIPLETS, DiffRatios
 from slogan.report.charts import (
     Bars,
@@ -33,7 +36,7 @@ _POINTS = 300
 
 
 def figures(before: Ints, after: Ints, *, coverage: float = 1.0) -> Figures:
-    """Draw c_ij and x_ij side by side; a coverage κ makes supports those of the whole log."""
+    """Chart data of c_ij and x_ij; a coverage κ scales supports to the whole log."""
     top = np.argsort(-before, kind="stable")[:_POINTS]
     top = top[before[top] > 0]
     share_before = before[top] / max(1, int(before.sum()))
@@ -54,19 +57,19 @@ def _curve(clicks: Ints) -> list[tuple[int, int]]:
 
 
 def budget_use(charge: Floats, limit: float) -> list[int]:
-    """Users who were charged nothing, up to a tenth of the limit, up to two tenths, and so on."""
+    """Number of users who used none of the limit, up to a tenth, up to two tenths, and so on."""
     tenth = np.ceil(charge / limit * 10 - 1e-9).astype(np.int64)
     return np.bincount(np.clip(tenth, 0, 10), minlength=11).tolist()
 
 
 def clicks_by_selection(before: Ints, after: Ints) -> dict[str, int]:
-    """How many of the log's clicks lie on pairs that are released, and how many do not."""
+    """Clicks of the log on released pairs and on other pairs."""
     released = int(before[after > 0].sum())
     return {"not_selected": int(before.sum()) - released, "represented": released}
 
 
 def clicks_by_draw(before: Ints, after: Ints, selected: Ints) -> dict[str, int]:
-    """How many of the log's clicks could not be drawn (not selected), were not drawn, and were."""
+    """Clicks of the log that could not be drawn (not selected), were not drawn, and were."""
     possible, kept = int(before[selected].sum()), int(np.minimum(before, after).sum())
     return {
         "not_selected": int(before.sum()) - possible,
@@ -76,7 +79,7 @@ def clicks_by_draw(before: Ints, after: Ints, selected: Ints) -> dict[str, int]:
 
 
 def clicks_by_fate(before: Ints, after: Ints, upper: Ints) -> dict[str, int]:
-    """Where the clicks of shared pairs went; no output can release more than `upper` of each."""
+    """Clicks of shared pairs by reason; `upper` is the largest count that fits for each pair."""
     released = after > 0
     return {
         "too_dear": int(before[(upper == 0) & ~released].sum()),
@@ -89,18 +92,18 @@ def clicks_by_fate(before: Ints, after: Ints, upper: Ints) -> dict[str, int]:
 _REASONS: dict[Fate, str] = {
     "unique_pairs": "On pairs that only one user clicked, which are never released",
     "removed_users": "Of users who were removed, or on pairs that only one of the others clicked",
-    "too_dear": "On pairs of which one user holds so much that not one click fits the budget",
-    "not_chosen": "On pairs that fit the budget alone, but not beside the others",
+    "too_dear": "On pairs dominated by one user, so that not one click fits the budget",
+    "not_chosen": "On pairs that fit the budget alone, but not together with the others",
     "thinned": "On released pairs, beyond the clicks that fit the budget",
-    "not_drawn": "On pairs that could be drawn, beyond what was",
+    "not_drawn": "On pairs that could be drawn, beyond the clicks that were",
     "kept": "Released",
-    "not_selected": "On pairs that are not released: too few users hold them for the noise",
+    "not_selected": "On pairs with too few users for the noise, which are not released",
     "represented": "On released pairs",
 }
 _REASONS_WITH_NOISE: dict[Fate, str] = {
     **_REASONS,
-    "not_chosen": "On pairs that fit the budget alone, but not beside the others and with noise",
-    "thinned": "On released pairs, beyond the clicks that fit the budget or that the noise left",
+    "not_chosen": "On pairs that fit the budget alone, but not together with others and noise",
+    "thinned": "On released pairs, beyond the clicks that fit the budget or remain after noise",
 }
 
 
@@ -113,39 +116,49 @@ class CuratorPage(Page):
 
     @property
     def verdict(self) -> str:
-        """What came out, and how good it is, in one line."""
+        """The size of the release, its proven quality and its exposure, in one line."""
         c = self.certificate
         share = c.clicks_out / max(1, c.clicks_in)
         size = f"{c.clicks_out:,} clicks are released, {share:.2%} of the log's {c.clicks_in:,}."
         if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
             return f"{size} No row belongs to a real user."
         users = f"{c.exposed_users_expected:,.0f} of {c.users:,} real users"
-        shown = f"A row of about {users} is expected to be shown."
+        shown = f"Rows of about {users} are expected to be in it."
         planned = isinstance(c, PlannedCertificate)
         return f"{size} {_gap(c)} {shown}" if planned else f"{shown} {size}"
 
     @property
+    def measured_uses(self) -> Uses:
+        """By the measures where there are any, else by how the release was made."""
+        return self.uses.decided_by(self.evaluation.uses) if self.evaluation else self.uses
+
+    @property
+    def measured(self) -> list[tuple[str, list[Row]]]:
+        """The headlines of the measures, by group."""
+        rows = [] if self.evaluation is None else self.evaluation.headlines()
+        return [(group, list(lines)) for group, lines in groupby(rows, key=lambda row: row.group)]
+
+    @property
     def exposure(self) -> list[str]:
-        """Whom the release shows."""
+        """How many real users the release shows."""
         c = self.certificate
         if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
             return []
         users = f"{c.exposed_users_expected:,.1f} of {c.users:,} users"
-        shown = f"A row of {users} is expected to be shown"
+        shown = f"Rows of {users} are expected to be shown"
         if isinstance(c, PrivateRowsCertificate):
             return [
-                f"{shown}; with this cap it is never more than {c.exposed_users_at_most:,.1f}.",
-                f"No user is expected to show more than {c.budget_per_user:.6g} clicks.",
+                f"{shown}; the cap allows {c.exposed_users_at_most:,.1f} at most.",
+                f"Each user shows at most {c.budget_per_user:.6g} clicks on average.",
             ]
         lines = [
-            f"{shown}. Each user may be charged at most {c.budget_per_user:.6g}; "
-            f"{c.users_unconstrained:,} users have no shared pair, so nothing of theirs can be "
-            "shown."
+            f"{shown}. Budget per user: {c.budget_per_user:.6g}. {c.users_unconstrained:,} users "
+            "share no pair with anyone, so nothing of theirs can be released."
         ]
         if c.counts == "laplace":
             lines.append(
-                f"Users removed beforehand because they sway some count: {c.users_removed:,}. "
-                "None of them is shown."
+                f"{c.users_removed:,} users with a large influence on some count were removed "
+                "beforehand. None of them is shown."
             )
         return lines
 
@@ -168,7 +181,7 @@ class CuratorPage(Page):
 
     @property
     def lost(self) -> list[tuple[str, int, int]]:
-        """Where the clicks went: the reason, how many, and of how many."""
+        """Where the clicks went: the reason, how many, and the total."""
         c = self.certificate
         whole = max(1, sum(c.clicks_by_fate.values()))
         noisy = isinstance(c, PlannedCertificate) and c.counts == "laplace"
@@ -177,59 +190,60 @@ class CuratorPage(Page):
 
     @property
     def beyond(self) -> str:
-        """How often pairs were drawn beyond their clicks; synthetic clicks are not drawn."""
+        """Clicks drawn beyond those in the log; synthetic clicks are not drawn."""
         c = self.certificate
         more = c.clicks_out - c.clicks_by_fate.get("kept", c.clicks_out)
         if not more:
             return ""
-        are = "click is" if more == 1 else "clicks are"
-        return f"{more:,} released {are} beyond these: a pair may be drawn more often than clicked."
+        clicks = "click is" if more == 1 else "clicks are"
+        return f"{more:,} more {clicks} released: a pair may be drawn more often than clicked."
 
     @property
     def left_out(self) -> list[str]:
         """Rows that were not counted at all."""
         c = self.certificate
-        empty = [f"{c.rows_without_click:,} rows without a click"] if c.rows_without_click else []
-        bad = (f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items())
+        skipped = c.rows_without_click
+        empty = [f"Searches without a click: {skipped:,}"] if skipped else []
+        bad = (f"Rows that could not be read ({why}): {n:,}" for why, n in c.bad_rows.items())
         return [*empty, *bad]
 
     @property
     def utility(self) -> list[Fact]:
-        """The objective, what is proven of it, and the limit that no output passes."""
+        """The objective, the proven bound, and the limit for every output."""
         c = self.certificate
         if isinstance(c, SyntheticCertificate):
-            clicks = "of all clicks fall on released pairs: noisy"
-            pairs = "how synthetic users come to hold pairs together"
-            weight = "for a pair to be released; a user with n pairs adds 1/√n to each"
+            clicks = "of all clicks fall on released pairs, by a noisy count"
+            pairs = "decides which pairs synthetic users have together"
+            weight = "for a pair to be released; a user with n pairs contributes 1/√n to each"
             return [
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
                 Fact("Association", c.association, pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
             ]
         if isinstance(c, PrivateRowsCertificate):
-            drawn = "served on noisy counts; rows are then drawn, so nothing is proven of its value"
-            selected = "could be drawn: enough users hold them for the noise"
+            drawn = "applied to noisy counts; rows are then drawn, so no value is proven"
+            selected = "could be drawn: they have enough users for the noise"
             return [
                 Fact("Objective", c.objective.replace("_", " "), drawn),
                 Fact("Pairs selected", f"{c.pairs_selected:,}", selected),
-                Fact("Limit m·B", f"{c.size_bound:,.1f}", "clicks: no output is larger on average"),
+                Fact("Limit m·B", f"{c.size_bound:,.1f}", "clicks on average, at most"),
             ]
         if not isinstance(c, PlannedCertificate):
             return []
         noisy, objective = c.counts == "laplace", c.objective.replace("_", " ").capitalize()
         among = "no output without the removed users" if noisy else "no output under this budget"
-        rest = "noise and rounding cost" if noisy else "is left to find"
+        rest = "noise and rounding cost" if noisy else "a longer search could gain"
         solved = f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}"
         return [
             Fact(objective, f"{c.value:,.6g}", solved),
             Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
-            Fact("Gap", f"{c.gap:.2%}", f"between the two: what {rest}, at most"),
+            Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
             Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
         ]
 
     @property
     def charts(self) -> list[Chart]:
-        """What can be drawn from what is known."""
+        """The charts of the figures there are."""
         c, charts = self.certificate, list[Chart]()
         if c.figures:
             charts.append(frequency_chart(c.figures.frequency_before, c.figures.frequency_after))
@@ -242,23 +256,23 @@ class CuratorPage(Page):
 
     @property
     def denominator(self) -> str:
-        """What |D| counts in the measures."""
+        """Which clicks the shares of the measures refer to."""
         if isinstance(self.certificate, SyntheticCertificate):
-            return "|D| counts all clicks of the log."
-        return "As in the paper, |D| counts clicks on pairs that two users or more clicked."
+            return "Shares are of all clicks of the log."
+        return "As in the paper, shares are of the clicks on pairs that two or more users clicked."
 
 
 def _gap(c: PlannedCertificate) -> str:
     if c.counts == "laplace":
         return (
             "The noise on the counts is a heuristic without an end-to-end proof. The proven gap to "
-            f"the best for this objective without the removed users is {c.gap:.1%}."
+            f"the best possible output without the removed users is {c.gap:.1%}."
         )
-    return f"The proven gap to the best for this objective is {c.gap:.1%}."
+    return f"The proven gap to the best possible output is {c.gap:.1%}."
 
 
 def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
-    """How many triplets moved by how much, of those that are shown."""
+    """How many shown triplets moved by how much."""
     average = f", on average over {ratios.samples} outputs" if ratios.samples > 1 else ""
     return bar_chart(
         Bars(
@@ -269,7 +283,7 @@ def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
             other_name="random sample",
         ),
         name="diff-ratio",
-        title="How far the shown triplets moved (DiffRatio)",
+        title="How far each user's share of a pair moved (DiffRatio)",
         summary=f"{decimal(ratios.not_shown)} of {ratios.triplets:,} triplets of frequent pairs "
         f"are not shown{average}; {decimal(sum(ratios.below[:4]))} moved by less than 40%.",
         x_title="difference in percent",
@@ -280,5 +294,5 @@ def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
 def curator_page(
     manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
 ) -> str:
-    """The curator's report: the public one, and what was computed from the raw log."""
+    """The curator's report: the public facts, and figures computed from the raw log."""
     return render("curator.html", CuratorPage(manifest, certificate, evaluation))

@@ -1,4 +1,4 @@
-"""HTML: templates filled with a page, the page of a frontier, and a chart as a file."""
+"""HTML: fill templates, the page of a frontier, and a chart as a file of its own."""
 
 import base64
 import hashlib
@@ -30,23 +30,30 @@ def render(template: str, page: object) -> str:
     )
 
 
+_SOURCES = {
+    "slogan.manifest": ("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py"),
+    "slogan.report": ("public.py", "people.py"),
+}
+
+
 @cache
 def wording_digest() -> str:
-    """A digest of all that the words of a manifest and its page are made from.
+    """A digest of every source of the words in a manifest and its public pages.
 
-    It tells a release made with other words from one whose words were changed afterwards.
+    It distinguishes a release made with other words from one that was edited afterwards.
     """
-    sources = [files("slogan.manifest").joinpath(name) for name in ("promises.toml", "promise.py")]
-    report = files("slogan.report")
-    templates = sorted(report.joinpath("templates").iterdir(), key=lambda file: file.name)
+    sources = [
+        files(package).joinpath(name) for package, names in _SOURCES.items() for name in names
+    ]
+    folder = files("slogan.report").joinpath("templates")
     whole = hashlib.sha256()
-    for file in (*sources, report.joinpath("public.py"), *templates):
+    for file in (*sources, *sorted(folder.iterdir(), key=lambda file: file.name)):
         whole.update(hashlib.sha256(file.read_bytes()).digest())
     return whole.hexdigest()[:16]
 
 
 def picture(chart: Chart) -> str:
-    """A chart as a file of its own, with the colours it needs and nothing from elsewhere."""
+    """A chart as a self-contained SVG file."""
     style = _PAGES.get_template("chart.css").render()
     paper = '<rect width="100%" height="100%" style="fill: var(--card)"/>'
     opening, rest = chart.svg.split(">", 1)
@@ -54,22 +61,22 @@ def picture(chart: Chart) -> str:
 
 
 CURATOR_ONLY = (
-    "Computed from the raw log without any noise: for the curator, not for publication. It spends "
-    "no budget because nothing of it is released; to publish it, or a part of it, would."
+    "Computed from the raw log without noise: for the curator only, do not publish. Looking at it "
+    "spends no budget. Publishing any part of it would."
 )
 CHOICE = (
-    "A budget that is chosen because of these numbers depends on the log too, and no guarantee "
-    "covers the choice: fix the budget beforehand, or look at an older or a made-up log."
+    "Fix the budget beforehand, or use an older or a made-up log. A budget chosen because of these "
+    "numbers depends on the log, and no guarantee covers that choice."
 )
 MONOTONE = (
-    "The average is the mean of the dry runs of one budget. The value, which is drawn, is the "
-    "largest average among this budget and all smaller ones, so it never falls as a budget grows."
+    "Each point is the mean of the dry runs of one budget. The line is smoothed so that it never "
+    "falls as the budget grows: it shows the largest mean of this budget and all smaller ones."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPage:
-    """What each budget buys, for the curator alone: a chart, and a table with every point."""
+    """The utility of each budget, for the curator only: a chart, and a table with every point."""
 
     utility: str
     facts: Sequence[str]

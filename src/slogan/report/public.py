@@ -1,7 +1,4 @@
-"""Page and PublicPage: what reports show of a release, read from its manifest and nothing else.
-
-ε and δ are shown as odds: what an attacker's best test can achieve, whatever it is.
-"""
+"""Page and PublicPage: the facts that every page shows, read from the manifest and nothing else."""
 
 import math
 from dataclasses import dataclass
@@ -9,15 +6,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from slogan.budget import PrivacyBudget, at_most, exact
+from slogan.manifest.command import command_of
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
-from slogan.manifest.promise import ACCEPTED, TEST_RUN, Weakness, Wording, weaknesses, wording_of
+from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
+from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
+from slogan.manifest.uses import Uses, declared_uses
+from slogan.modes import ReleaseKind
 from slogan.report.html import render
+from slogan.report.people import people_picture
 
-_FALSE_ALARMS = Fraction(1, 100)
 _USER_IDS = {
-    "fresh": "drawn at random; they are not the original ones",
+    "fresh": "random; they are not the original ones",
     "keep": "the original ones",
-    "synthetic": "drawn at random; they stand for nobody",
+    "synthetic": "random; they belong to nobody",
 }
 _SYMBOLS = {
     "mu_squared": "μ²",
@@ -25,6 +26,12 @@ _SYMBOLS = {
     "variance": "σ²",
     "epsilon": "ε",
     "delta": "δ",
+}
+_LABELS = {
+    "publisher": "Published by",
+    "contact": "Contact",
+    "period": "Period of the searches",
+    "licence": "Licence",
 }
 
 
@@ -39,7 +46,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Page:
-    """The parts that both reports share. Its only source is the manifest."""
+    """The parts that all pages share. Its only source is the manifest."""
 
     manifest: Manifest
     test_run: ClassVar[str] = TEST_RUN
@@ -51,44 +58,80 @@ class Page:
 
     @property
     def words(self) -> Wording:
-        """What is said of its kind of release."""
+        """The sentences for this kind of release."""
         return wording_of(self.manifest.kind, self.budget)
 
     @property
-    def weaknesses(self) -> tuple[Weakness, ...]:
-        """What is weak about the budget, for the number of users that is published."""
-        outputs = self.manifest.outputs
-        return weaknesses(self.manifest.kind, self.budget, outputs and outputs.users)
+    def title(self) -> str:
+        """The title that the curator gave, or what the release is."""
+        return self.manifest.labels.title or self.words.heading
 
     @property
-    def tone(self) -> str:
-        """The colour of the first lines: red where a refusal was overridden."""
-        weak = self.weaknesses
-        return "red" if any(one.refused for one in weak) else "amber" if weak else ""
+    def labels(self) -> list[tuple[str, str]]:
+        """Publisher, contact, period and licence, where they were given."""
+        given = self.manifest.labels.given()
+        return [(words, given[name]) for name, words in _LABELS.items() if name in given]
+
+    @property
+    def strictness(self) -> Strictness:
+        """How well people are protected: a colour, its name and the reasons."""
+        return strictness_of(self.manifest)
 
     @property
     def overridden(self) -> bool:
-        """Whether the curator accepted whatever the budget allows."""
+        """Whether the curator overrode a refusal."""
         return ACCEPTED in self.manifest.parameters
+
+    @property
+    def uses(self) -> Uses:
+        """What the release is good for and what it is not for, by how it was made."""
+        return declared_uses(self.manifest)
+
+    @property
+    def command(self) -> list[str]:
+        """The parts of the command that made the release, without paths."""
+        return command_of(self.manifest)
+
+    @property
+    def odds(self) -> Odds:
+        """How many of 100 people an attacker could name."""
+        return odds_of(self.manifest)
+
+    @property
+    def attack(self) -> str:
+        """What the best attack achieves, in a sentence."""
+        condition = "" if self.manifest.kind.end_to_end else "Given the counts, an"
+        return (
+            f"{condition or 'An'} attacker who may wrongly accuse 1 in 100 outsiders can correctly "
+            f"name at most {at_most(self.odds.named, 3)} of 100 people in the log. "
+            f"Guessing alone names {self.odds.guessed}."
+        )
+
+    @property
+    def people(self) -> str:
+        """The picture of 100 people, as SVG."""
+        odds = self.odds
+        more = max(0, odds.shown - odds.guessed)
+        return people_picture(
+            named=odds.shown,
+            guessed=odds.guessed,
+            title=f"At most {odds.shown} of 100 people can be named",
+            summary=f"100 people of the log. Guessing alone names {odds.guessed}. Because of this "
+            f"release an attacker names at most {more} more. The other {100 - odds.shown} stay "
+            "unnamed.",
+        )
 
     @property
     def privacy_facts(self) -> list[Fact]:
         """The privacy card."""
-        words, budget, end_to_end = self.words, self.budget, self.manifest.kind.end_to_end
-        # The test may wrongly point out one of a hundred users who are not in the log. End to end
-        # Pr_D[Y] ≤ e^ε·Pr_D'[Y] + δ for every event Y; given the counts Pr_D[Y] ≤ Pr_D'[Y] + δ.
-        ratio = budget.ratio_at_most if end_to_end else 1
-        exposed = 100 * min(Fraction(1), ratio * _FALSE_ALARMS + exact(budget.delta))
+        words, budget = self.words, self.budget
+        synthetic = self.manifest.kind is ReleaseKind.SYNTHETIC_USERS
+        chance = "Chance of failure" if synthetic else "Chance of being shown"
+        neighbours = f"all searches of each person; compared are {words.neighbours}"
         return [
-            Fact("Protected", "one user", f"the whole log of each; neighbours: {words.neighbours}"),
-            Fact("ε", at_most(budget.epsilon_at_most), words.epsilon),
-            Fact("δ", at_most(exact(budget.delta), 6), words.delta),
-            Fact(
-                "Best attack" if end_to_end else "Best attack, given the counts",
-                f"{at_most(exposed, 3)} in 100",
-                "users in the log are pointed out at most, by any test that wrongly points out 1 "
-                "in 100 who are not",
-            ),
+            Fact("Protected", "each person", neighbours),
+            Fact("Privacy budget ε", at_most(budget.epsilon_at_most), words.epsilon),
+            Fact(f"{chance} δ", at_most(exact(budget.delta), 6), words.delta),
         ]
 
     @property
@@ -104,12 +147,19 @@ class Page:
 
     @property
     def user_ids(self) -> str:
-        """Whose user-IDs the released log has."""
+        """Where the user-IDs of the released log come from."""
         return _USER_IDS[self.manifest.pseudonyms]
 
     @property
+    def empty_columns(self) -> list[str]:
+        """Columns of the original that are empty in the release."""
+        log = self.manifest.log
+        roles = {log.user, log.query, log.url, log.count}
+        return [name for name in log.columns if name not in roles]
+
+    @property
     def parameters(self) -> list[tuple[str, str]]:
-        """What the curator chose, and what it was computed with."""
+        """The curator's choices, the constants, and the versions."""
         manifest, budget = self.manifest, self.manifest.budget
         epsilon = f"ε = {budget.epsilon}" if budget.epsilon else f"e^ε = {budget.exp_epsilon}"
         choices = [
@@ -128,7 +178,7 @@ class Page:
 
 
 def _listed(named: dict[str, str]) -> str:
-    """What is not nothing, by the symbols of the theorems."""
+    """The values that are not zero, with the symbols of the theorems."""
     return ", ".join(
         f"{_SYMBOLS.get(name, name.replace('_', ' '))} {_short(value)}"
         for name, value in named.items()
@@ -144,13 +194,13 @@ def _short(value: str) -> str:
 
 
 def _percent(part: str | None, whole: str | None) -> float | None:
-    """What a part is of the whole, as a bar shows it."""
+    """A part of the whole in percent, at most 100."""
     some, every = _number(part or ""), _number(whole or "")
     return 100 * min(1.0, some / every) if some is not None and every and some >= 0 else None
 
 
 def _number(value: str) -> float | None:
-    """A fraction as a number, if it is one: a manifest from elsewhere may say anything."""
+    """A fraction as a number; None for any other text, which a foreign manifest may hold."""
     try:
         # Fractions have no exponent; 1e999999999 would be written out before it is refused.
         return None if "e" in value.lower() else float(Fraction(value))
@@ -162,7 +212,7 @@ _OBJECTIVES = {
     "output_size": "as many clicks as possible",
     "diversity": "as many different query-url pairs as possible",
     "query_diversity": "as many different queries as possible",
-    "frequent_pairs": "the shares of frequently clicked pairs as close to the original as possible",
+    "frequent_pairs": "the shares of frequently clicked pairs close to the original",
 }
 
 
@@ -172,7 +222,7 @@ class PublicPage(Page):
 
     @property
     def people_shown(self) -> str:
-        """Of how many people rows are expected, where rows are those of real people."""
+        """How many real people are expected to have rows in the file, at most."""
         if not isinstance(outputs := self.manifest.outputs, PrivateRowsOutputs):
             return ""
         most = math.ceil(exact(self.budget.delta) * max(outputs.users, 0))
@@ -182,28 +232,34 @@ class PublicPage(Page):
         )
 
     @property
-    def utility(self) -> list[str]:
-        """What the release was made to be good at, and what the mechanism measured with noise."""
+    def advice(self) -> list[str]:
+        """How to use the file: what its numbers mean, as far as that is public."""
         objective = str(self.manifest.parameters.get("objective", ""))
         lines: list[str] = []
         if objective in _OBJECTIVES:
             lines.append(f"It was made to keep {_OBJECTIVES[objective]} (objective {objective}).")
         match self.manifest.outputs:
             case PrivateRowsOutputs(pairs_selected=pairs, users=users):
-                noisy = f"About {users:,} users held one of them, by a noisy count."
-                lines.append(f"{pairs:,} pairs could be drawn. {noisy}")
+                lines.append(
+                    f"{pairs:,} pairs could be drawn. About {users:,} users clicked one of them, "
+                    "by a noisy count."
+                )
             case Outputs() as outputs:
                 lines += [
-                    f"{outputs.coverage:.2%} of all clicks of the original fall on the released "
-                    "pairs. The share of a pair in the original is about its share here times "
-                    "that.",
-                    f"Which pairs the users hold together {self._association(outputs)}.",
+                    f"The released pairs account for about {outputs.coverage:.2%} of all clicks of "
+                    "the original. Multiply the share of a pair in this file by that to estimate "
+                    "its share in the original.",
+                    f"Which pairs users have together {self._association(outputs)}.",
+                    "The users are made up: do not read their rows as the history of a person.",
                 ]
             case None:
-                pass
+                lines.append(
+                    "A pair may be released more or less often than it was clicked: do not read "
+                    "counts as shares of the original."
+                )
         lines.append(
-            "How well that went compared with the original is known to the curator only, because "
-            "the comparison is computed from the original log."
+            "How close the file is to the original is known to the curator only, because the "
+            "comparison is computed from the original log."
         )
         return lines
 
@@ -213,10 +269,19 @@ class PublicPage(Page):
         if (kind := outputs.association) != "independent":
             return f"follows the original as far as the noise allows ({kind}, {clear})"
         if self.manifest.parameters.get("association") == "independent":
-            return "says nothing: it was not measured"
-        return f"says nothing: it was lost in the noise ({clear})"
+            return "is random: it was not measured"
+        return f"is random: the noise hid it ({clear})"
 
 
 def public_page(manifest: Manifest) -> str:
-    """The public report. It is given the manifest and nothing else, so it can show nothing else."""
+    """The public report, made from the manifest only, so that it can show nothing else."""
     return render("public.html", PublicPage(manifest))
+
+
+def card_page(manifest: Manifest) -> str:
+    """The data card for recipients, made from the manifest only."""
+    return render("card.html", PublicPage(manifest))
+
+
+PUBLIC_PAGES = {"report.html": public_page, "data-card.html": card_page}
+"""The pages in public/, by file name."""

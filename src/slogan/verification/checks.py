@@ -16,8 +16,9 @@ from slogan.manifest.manifest import released_file
 from slogan.storage.untrusted import modest
 from slogan.verification.conditions import budget_text
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
-from slogan.verification.form import manifest_as_written, rows_as_written, words
+from slogan.verification.form import manifest_as_written, rows_as_written
 from slogan.verification.users import drawn, user_ids
+from slogan.verification.wording import expected_files, words
 
 
 def _not_a_test_run(evidence: Evidence) -> Finding:
@@ -84,7 +85,7 @@ def _schema(evidence: Evidence) -> Finding:
 
 
 def _nothing_else_public(evidence: Evidence) -> Finding:
-    expected = {evidence.manifest.log.file, "manifest.json", "report.html"}
+    expected = expected_files(evidence)
     log = evidence.public / evidence.manifest.log.file
     entries = list(evidence.public.iterdir())
     plain = {entry.name for entry in entries if entry.is_file() and not entry.is_symlink()}

@@ -1,8 +1,7 @@
 """The form of a release: every byte of public/ follows from its rows and its manifest.
 
-The released log is written again from its rows, and must have the same bytes. A manifest may have
-only known fields with valid values. Promise and report are compared byte for byte, unless another
-version with other texts wrote them: then their numbers, structure and length are checked.
+A released log is written once more from the rows that were read of it, and must come out the same.
+A manifest holds known names only, each with values of its kind.
 """
 
 import ast
@@ -11,7 +10,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,21 +19,19 @@ import duckdb
 import zstandard
 from pydantic_core import to_json
 
-from slogan.budget import PrivacyBudget
-from slogan.errors import BudgetError
 from slogan.logs.files import ENCODINGS, identifier, open_bytes
 from slogan.logs.rows import PACKINGS, literal, parquet_sql
+from slogan.manifest.labels import is_label
 from slogan.manifest.manifest import Manifest, Outputs, released_file
-from slogan.manifest.promise import Promise, promise_of
 from slogan.registry import module_names
 from slogan.report.html import wording_digest
-from slogan.report.public import public_page
 from slogan.storage.database import connected
 from slogan.storage.folders import scratch_folder
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written
 from slogan.verification.comparison import Counted
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
+from slogan.verification.wording import names_of_log, words_of
 
 _ORDER = 'TRY_CAST("user" AS HUGEINT) NULLS LAST, "user", query, url'
 """Integers in numeric order, any other ID in the order of its bytes."""
@@ -331,16 +327,23 @@ def manifest_as_written(evidence: Evidence) -> Finding:
         if value is not None and (name not in allowed or not allowed[name](value))
     ]
     budget = [text for text in manifest.budget.model_dump().values() if text is not None]
-    log = manifest.log
+    log, labels = manifest.log, manifest.labels.given()
     faults = {
         "is not written as slogan writes it": raw != to_json(parsed, indent=2).decode() + "\n"
         or (
             manifest.slogan_version == version("slogan")
+            and manifest.wording == wording_digest()
             and raw != manifest.model_dump_json(indent=2) + "\n"
         ),
         f"has {len(unknown)} parameters with unknown names or values": bool(unknown),
         "has a budget that is not written as a number": not all(map(_TYPED.fullmatch, budget)),
         "has invalid version numbers": not _plain_versions(manifest),
+        "has labels that are not one line each": not all(map(is_label, labels.values())),
+        "has labels that name a user of the log": names_of_log(
+            evidence,
+            words_of(" ".join(text for name, text in labels.items() if name != "contact")),
+            ("user",),
+        ),
         "has an invalid digest of its wording": _DIGEST.fullmatch(manifest.wording) is None,
         "does not name the released log": log.file != f"log.{log.format}{log.compression}",
         "has an account that does not follow from its stages": not account_as_written(evidence),
@@ -377,109 +380,3 @@ def _plain_outputs(manifest: Manifest) -> bool:
         follows = follows and outputs.coverage == share and outputs.association in _GROUPINGS
         follows = follows and 0 <= outputs.association_rank <= _MOST_RANK
     return follows and all((number * _GRID).is_integer() for number in measured)
-
-
-# --- the words ---
-
-_DIGITS = re.compile(r"\d[\d.,^/]*\d|\d")
-_WORD = re.compile(r"[^\s\"'<>()\[\],;]{5,}")
-_ACTIVE = {"script", "iframe", "object", "embed", "form", "link", "base", "img", "input", "a"}
-_LONGER = 3
-"""A report that is this many times as long as ours is refused."""
-
-
-def words(evidence: Evidence) -> Finding:
-    """Check that the texts of manifest and report are those of the budget."""
-    manifest = evidence.manifest
-    try:
-        promise = promise_of(
-            manifest.kind,
-            manifest.parameters,
-            PrivacyBudget(**manifest.budget.model_dump()),
-            pseudonyms=manifest.pseudonyms,
-        )
-        ours = public_page(manifest)
-    except (BudgetError, KeyError, ValueError) as cause:
-        raise NotPossibleError("the manifest has no valid budget or parameters") from cause
-    try:
-        page = modest(evidence.public / "report.html").decode()
-    except (OSError, UnicodeDecodeError):
-        return False, "public/report.html is missing or cannot be read"
-    if manifest.wording != wording_digest():
-        return _in_other_words(evidence, promise, page, ours)
-    written = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
-    if written != (promise.name, promise.guarantees, promise.not_guaranteed):
-        return False, "the promise in the manifest is not the one its budget allows"
-    if page != ours:
-        return False, "the report does not state what the budget allows"
-    return True, "manifest and report state what the budget allows"
-
-
-def _in_other_words(evidence: Evidence, promise: Promise, page: str, ours: str) -> Finding:
-    """Check texts of another version by their numbers, structure and length."""
-    manifest, form, our_form = evidence.manifest, _Form(), _Form()
-    form.feed(page)
-    our_form.feed(ours)
-    said = " ".join((manifest.promise, *manifest.guarantees, *manifest.not_guaranteed))
-    known = " ".join((promise.name, *promise.guarantees, *promise.not_guaranteed))
-    faults = {
-        "the manifest promises numbers that its budget does not give": _numbers(said)
-        - _numbers(known),
-        "the report shows numbers that are not in the manifest": _numbers(form.text)
-        - _numbers(our_form.text)
-        - _numbers(manifest.model_dump_json()),
-        "the report or the manifest is far longer than ours": len(page) > _LONGER * len(ours)
-        or len(said) > _LONGER * len(known),
-        "the report contains more than text": form.active or "default-src 'none'" not in page,
-        "the report or the manifest names a user or a url of the log": _names_of_log(
-            evidence, _words_of(f"{form.text} {said}") - _words_of(f"{our_form.text} {known}")
-        ),
-    }
-    found = [fault for fault, present in faults.items() if present]
-    if found:
-        return False, "; ".join(found)
-    return True, (
-        f"written by slogan {manifest.slogan_version} with other texts: numbers and structure are "
-        "what the budget allows; sentences were not compared"
-    )
-
-
-class _Form(HTMLParser):
-    """The text of a page, and whether it has active, external or hidden content."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.text, self.active, self._style = "", False, False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        acts = any(name.startswith("on") or name in ("src", "href", "hidden") for name, _ in attrs)
-        self.active = self.active or tag in _ACTIVE or acts
-        self._style = tag == "style"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._style = self._style and tag != "style"
-
-    def handle_data(self, data: str) -> None:
-        self.text += "" if self._style else f" {data}"
-
-    def handle_comment(self, data: str) -> None:
-        self.active = self.active or bool(data)
-
-
-def _numbers(text: str) -> set[str]:
-    return set(_DIGITS.findall(text))
-
-
-def _words_of(text: str) -> set[str]:
-    return set(_WORD.findall(text))
-
-
-def _names_of_log(evidence: Evidence, new: set[str]) -> bool:
-    if not new or isinstance(evidence.clicked, str):
-        return False
-    found = evidence.sql.execute(
-        """SELECT EXISTS (FROM clicked WHERE "user" IN (SELECT unnest($1))
-                          OR url IN (SELECT unnest($1)))""",
-        [sorted(new)],
-    ).fetchall()
-    return bool(found[0][0])

@@ -9,6 +9,7 @@ from slogan.budget import Number, PrivacyBudget
 from slogan.engines import EngineChoice
 from slogan.errors import BudgetError, OptionError
 from slogan.ledger.ledger import Ledger
+from slogan.manifest.labels import Labels
 from slogan.manifest.promise import ACCEPTED, weaknesses
 from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts, ReleaseKind
 from slogan.planning import objectives
@@ -33,7 +34,7 @@ class SanitizeOptions(TypedDict, total=False):
     output: str | Path | None
     force: bool
     ledger: Ledger | None
-    title: str | None
+    labels: Labels | None
     recipient: str | None
     allow_unaccounted: bool
     accept_weak_privacy: bool

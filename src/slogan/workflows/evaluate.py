@@ -1,4 +1,4 @@
-"""evaluate(): how much of a log a release keeps, beside a random sample of the same size."""
+"""evaluate(): how much of a log a release keeps, compared with a random sample of the same size."""
 
 import json
 from collections.abc import Sequence
@@ -39,6 +39,7 @@ from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
 from slogan.release.base import Release
 from slogan.report.curator import curator_page
+from slogan.report.memo import memo_page
 from slogan.storage.atomic import check_not_waiting, write_private
 from slogan.storage.untrusted import modest
 
@@ -48,7 +49,7 @@ SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFacts(LogSizes):
-    """How large the log is, its part on shared pairs, and what its users hold."""
+    """The size of the log, of its part on shared pairs, and pairs and clicks per user."""
 
     shared: LogSizes
     bundles: Bundles
@@ -56,7 +57,7 @@ class LogFacts(LogSizes):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What was compared."""
+    """What was measured, and against which log."""
 
     method: str | None
     """The verb that made the release; None for any other log."""
@@ -71,9 +72,10 @@ class About:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation(SideBySide):
-    """What was measured. Everything depends on the log: it is for the curator.
+    """The measures of a release. They depend on the log: they are for the curator only.
 
-    The figures of the reference are properties. Any other result is read by its measure, such as
+    `uses` says what the release is good for. The figures of the reference are properties. Any other
+    result is read by its measure, such as
     `evaluation.yardstick[slogan.measures.association.LIFT].correlation`.
     """
 
@@ -129,6 +131,8 @@ class Evaluation(SideBySide):
         """The fields of `evaluate --json`."""
         return {
             **asdict(self.about),
+            "uses": self.uses.to_dict(),
+            "headlines": [row.to_dict() for row in self.headlines()],
             **self.release.to_dict(),
             "yardstick": self.yardstick.to_dict(),
             "seconds": self.seconds,
@@ -140,35 +144,38 @@ class Evaluation(SideBySide):
         return f"<Evaluation of {subject}: {figures}, recall={self.recall}>"
 
     def _repr_html_(self) -> str:
-        rows = ((row.label, row.release, row.sample) for row in self.headlines())
-        return html_table(("", "this release", "random sample"), rows, note=CURATOR_ONLY)
+        rows = ((r.label, r.better, r.release, r.sample) for r in self.headlines())
+        headings = ("", "better", "this release", "random sample")
+        uses = [f"{name}: {'; '.join(map(str, some))}." for name, some in self.uses.groups()]
+        return html_table(headings, rows, note=" ".join([*uses, CURATOR_ONLY]))
 
     def save(self, release: str | Path) -> None:
-        """Write the figures into the curator's folder of the release, and into its report."""
+        """Write the figures into the release's curator folder: evaluation.json, report and memo."""
         folder = Path(release) / "curator"
         if folder.is_symlink():
             raise LogFormatError(
-                f"{folder} is a link, and what it leads to may be open to others",
-                hint="put the curator's folder itself into the release",
+                f"{folder} is a link, and others may be able to read its target",
+                hint="put the curator folder itself into the release",
             )
-        manifest = _manifest(Path(release) / "public" / "manifest.json")
+        manifest = read_manifest(release)
         certificate = read_certificate(folder / "certificate.json", manifest)
         files = {
             "evaluation.json": json.dumps(self.to_dict(), indent=2) + "\n",
             "report.html": curator_page(manifest, certificate, self),
+            "memo.html": memo_page(manifest, certificate, self),
         }
         write_private(folder, files)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Released:
-    """A released log and what is known of it; an ordinary log has no manifest."""
+    """A released log and its manifest; any other log has none."""
 
     log: SearchLog
     users: Whose = "same"
     manifest: Manifest | None = None
     counts: str | None = None
-    """Where the counts of real users' clicks come from; synthetic users have none."""
+    """Where the counts of a release by `sanitize` come from; else None."""
     coverage: Fraction | None = None
     """κ, if the release publishes it."""
 
@@ -189,16 +196,18 @@ def evaluate(
         log: The log; a path is read with the columns that the release's manifest names.
         release: A release as `sanitize()` or `synthesize()` returned it, saved or not, the folder
             of one, or any other log.
-        min_support: One or more shares of clicks from which on a pair is frequent. The first is
-            that of the headline figures and of the triplets; by default the release's own or 1/500.
-        samples: Outputs drawn anew from the released clicks of each pair, over which the triplets
-            of a sanitized release with exact counts are averaged.
-        seed: Of the random sample and the outputs drawn anew: the same seed, the same figures.
+        min_support: One or more minimum shares of clicks for a pair to be frequent. The first is
+            used for the headlines and the triplets; by default the release's own or 1/500.
+        samples: Number of redrawn outputs over which the triplets of a release with exact counts
+            are averaged.
+        seed: Of the random sample and the redrawn outputs. The same seed gives the same figures.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     if samples < 1:
-        raise OptionError(f"{samples} samples are not possible", hint="give --samples 1 or more")
+        raise OptionError(
+            f"samples must be at least 1, got {samples}", hint="give --samples 1 or more"
+        )
     place = release.in_folder() if isinstance(release, Release) else nullcontext(release)
     with shown(progress) as on_progress, place as where:
         released = _read_release(where)
@@ -209,9 +218,9 @@ def evaluate(
         with closing(settings.start(on_progress)) as host, steps.step("count"):
             counted = host.count(source, unique_pairs=True)
             output = host.count_beside(released.log, released.users)
-        # Pairs that only the release has follow those of the log; from here on both know them all.
+        # Pairs that only the release has are numbered after those of the log.
         original = replace(counted.hist, pairs=output.pairs, query=output.query)
-        # Users who are in the release alone are numbered after those of the log.
+        # Users that only the release has are numbered after those of the log.
         matched, rng = bool((output.user < original.users).any()), SeededRandomness(seed)
         with steps.step("learn"):
             reference = Reference.of(original)
@@ -222,8 +231,8 @@ def evaluate(
                 supports=min_supports,
                 coverage=released.coverage,
                 same_users=matched,
-                # With noisy counts users are not drawn from the whole log in proportion to their
-                # clicks; synthetic users have no triplets in common with the log.
+                # With noisy counts, users are not drawn in proportion to their clicks in the log.
+                # Synthetic users share no triplets with the log.
                 samples=redrawn(original, output.pair_total, samples, rng)
                 if released.counts == "exact"
                 else ([output] if matched else None),
@@ -275,11 +284,12 @@ def _read_release(release: SearchLog | Source) -> _Released:
     if not (isinstance(release, str | Path) and Path(release).is_dir()):
         return _Released(log=read(release))
     folder = Path(release)
-    manifest = _manifest(folder / "public" / "manifest.json")
+    manifest = read_manifest(folder)
     coverage = manifest.outputs.coverage if isinstance(manifest.outputs, Outputs) else None
     if coverage is not None and not 0 <= coverage <= 1:
         raise LogFormatError(
-            "the manifest's coverage is not a share", hint="give a release that `verify` passes"
+            "the manifest's coverage is not between 0 and 1",
+            hint="give a release that passes `slogan verify`",
         )
     return _Released(
         log=described(released_file(folder / "public", manifest), manifest),
@@ -290,7 +300,9 @@ def _read_release(release: SearchLog | Source) -> _Released:
     )
 
 
-def _manifest(file: Path) -> Manifest:
+def read_manifest(release: str | Path) -> Manifest:
+    """The manifest of a saved release."""
+    file = Path(release) / "public" / "manifest.json"
     try:
         return Manifest.model_validate_json(modest(file))
     except (OSError, ValidationError):  # the latter quotes what it read
@@ -301,7 +313,7 @@ def _manifest(file: Path) -> Manifest:
 
 
 def _whose(folder: Path, manifest: Manifest) -> Whose:
-    """Who the released users are, as far as the curator's folder tells."""
+    """How released users correspond to users of the log, if the curator folder is there."""
     if manifest.method != "sanitize":
         return "others"
     if manifest.pseudonyms == "keep":
@@ -316,12 +328,12 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
 def _original(log: Source, manifest: Manifest | None, settings: EngineSettings) -> SearchLog:
     if manifest is None:
         return settings.describe(log)
-    told = manifest.parameters
+    read_with = manifest.parameters
     return described(
         log,
         manifest,
-        encoding=str(told.get("encoding", "utf-8")),
-        on_bad_row=str(told.get("on_bad_row", "error")),
+        encoding=str(read_with.get("encoding", "utf-8")),
+        on_bad_row=str(read_with.get("on_bad_row", "error")),
         peek=settings.peek,
     )
 
@@ -338,6 +350,6 @@ def _supports(
         given = (exact(asked),)  # pyright: ignore[reportArgumentType]
     if not given or not all(0 <= s <= 1 for s in given):
         raise OptionError(
-            "a minimum support is a share of the log's clicks", hint="write it as 1/500 or 0.002"
+            "a minimum support is a share between 0 and 1", hint="write it as 1/500 or 0.002"
         )
     return tuple(dict.fromkeys(given))

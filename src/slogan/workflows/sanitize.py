@@ -9,6 +9,7 @@ from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.labels import Labels
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
@@ -75,7 +76,7 @@ def sanitize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
-    title: str | None = None,
+    labels: Labels | None = None,
     recipient: str | None = None,
     allow_unaccounted: bool = False,
     accept_weak_privacy: bool = False,
@@ -103,8 +104,9 @@ def sanitize(
         force: Replace an older release there.
         ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
             unless nothing was drawn.
-        title: What the ledger calls the release.
-        recipient: For whom it is, for the ledger.
+        labels: Title, publisher, contact, period and licence, all of them published. The ledger
+            keeps the title too.
+        recipient: For whom it is, for the ledger and the memo; never published.
         allow_unaccounted: Release although the ledger's cap says nothing about it.
         accept_weak_privacy: For private counts: release although ε is above 10, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
@@ -129,7 +131,7 @@ def sanitize(
             force=force,
             ledger=ledger,
             allow_unaccounted=allow_unaccounted,
-            title=title,
+            labels=labels or Labels(),
             recipient=recipient,
         ),
         planned_cost=divide(spendable, mode.sampling_share).cost if private else None,

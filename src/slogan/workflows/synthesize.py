@@ -19,6 +19,7 @@ from slogan.engines.engine import Counted
 from slogan.histogram import Output
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.labels import Labels
 from slogan.modes import ReleaseKind
 from slogan.planning.objectives import Objective, PrivatePairs
 from slogan.progress import Progress, Steps
@@ -43,7 +44,7 @@ def synthesize(
     output: str | Path | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
-    title: str | None = None,
+    labels: Labels | None = None,
     recipient: str | None = None,
     accept_weak_privacy: bool = False,
     seed: int | None = None,
@@ -67,8 +68,9 @@ def synthesize(
         force: Replace an older release there.
         ledger: Records the release. The planned cost is reserved before noise is drawn, and counts
             unless nothing was drawn.
-        title: What the ledger calls the release.
-        recipient: For whom it is, for the ledger.
+        labels: Title, publisher, contact, period and licence, all of them published. The ledger
+            keeps the title too.
+        recipient: For whom it is, for the ledger and the memo; never published.
         accept_weak_privacy: Release although ε is above 10 or δ above 1/1000, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
@@ -82,7 +84,11 @@ def synthesize(
         log,
         spendable,
         destination=Destination(
-            folder=output, force=force, ledger=ledger, title=title, recipient=recipient
+            folder=output,
+            force=force,
+            ledger=ledger,
+            labels=labels or Labels(),
+            recipient=recipient,
         ),
         planned_cost=spending.cost,
         seed=seed,

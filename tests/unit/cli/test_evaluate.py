@@ -24,5 +24,28 @@ def test_the_command_in_words_names_its_reader(tmp_path, log):
     done = slogan("evaluate", log, log, cwd=tmp_path)
 
     assert done.returncode == 0
-    assert "not for publication" in done.stdout
+    assert "for the curator only, do not publish" in done.stdout
     assert done.stderr == ""
+
+
+def test_several_releases_are_compared_with_and_without_the_log(tmp_path, log):
+    for name in ("one", "two"):
+        slogan("sanitize", log, "-o", name, *BUDGET, cwd=tmp_path)
+    with_log = slogan("evaluate", log, "one", "two", "--json", cwd=tmp_path)
+    without = slogan("evaluate", "one", "two", cwd=tmp_path)
+
+    told = json.loads(with_log.stdout)
+    assert [one["release"] for one in told["releases"]] == ["one", "two"]
+    assert "costs privacy" in told["words"][-1]
+    assert without.returncode == 0
+    assert "two is better at: " in without.stdout
+    assert SECRET[1] not in with_log.stdout + without.stdout
+
+
+def test_the_verdict_comes_first(tmp_path, log):
+    slogan("sanitize", log, "-o", "release", *BUDGET, cwd=tmp_path)
+    said = slogan("evaluate", log, "release", cwd=tmp_path).stdout
+
+    assert said.startswith("Good for\n")
+    assert said.index("Not for") < said.index("random sample")
+    assert (tmp_path / "release/curator/memo.html").is_file()

@@ -124,17 +124,17 @@ def test_pages_say_what_each_kind_is(releases, side):
     said = {kind: page(releases[kind][1], side) for kind in KINDS}
     own = {
         "heuristic without an end-to-end proof": {"laplace"},
-        "rows of real users": set(SANITIZED),
-        "never lived": {"synthetic"},
-        "any two logs, one of which has one user more": {"private", "synthetic"},
-        "the largest chance that any row of a given user is shown": set(SANITIZED),
-        "Best attack, given the counts": {"exact", "laplace"},
+        "rows belong to real people": set(SANITIZED),
+        "users in this file are made up": {"synthetic"} if side == "public" else set(),
+        "any two logs that differ in one user": {"private", "synthetic"},
+        "the largest chance that any row of a given person is shown": set(SANITIZED),
+        "Given the counts, an attacker": {"exact", "laplace"},
         "counts exact: without noise": {"exact"},
         "counts private: measured with noise": {"private", "synthetic"},
         "Theorem R": {"private"},
         "Budget per stage": {"private", "synthetic"},
-        "Remove: users without whom": {"laplace"},
-        "Cap: who would be expected": {"private"},
+        "Remove: users whose absence": {"laplace"},
+        "Cap: users who would": {"private"},
     }
     for words, those in own.items():
         assert {kind for kind in KINDS if words in said[kind]} == those, words
@@ -150,17 +150,17 @@ def test_the_first_line_in_public_is_the_promise(releases):
     assert "The log may be short, or empty." in said["private"]
     assert "2 pairs could be drawn." in said["private"]
     assert "no row belongs to a real one" in said["synthetic"]
-    assert "of all clicks of the original fall on the released pairs" in said["synthetic"]
+    assert "of all clicks of the original. Multiply the share" in said["synthetic"]
 
 
 def test_the_curator_is_told_who_was_removed_and_how_far_a_cap_goes(releases):
     said = {kind: page(releases[kind][1], "curator") for kind in KINDS}
     capped = certificate(releases["private"][1])
 
-    assert "removed beforehand because they sway some count: 1." in said["laplace"]
+    assert "1 users with a large influence on some count were removed" in said["laplace"]
     assert "Of users who were removed" in said["laplace"]
     assert "removed beforehand" not in said["exact"] + said["private"] + said["synthetic"]
-    assert f"never more than {capped['exposed_users_at_most']:,.1f}" in said["private"]
+    assert f"the cap allows {capped['exposed_users_at_most']:,.1f} at most" in said["private"]
     assert "2 that could be drawn" in said["private"]
     assert "Exposure" not in said["synthetic"]
     assert "proven gap" not in said["private"] + said["synthetic"]

@@ -141,7 +141,7 @@ def test_a_release_costs_once_it_is_drawn_saved_or_not(tmp_path, log, ledger, ca
     made.close()
     assert kinds(ledger) == ["reserved", "nothing"]
 
-    with make(log, ledger=ledger, title="Autumn", **options) as more:
+    with make(log, ledger=ledger, labels=slogan.Labels(title="Autumn"), **options) as more:
         for name in ("first", "second"):
             more.save(tmp_path / name)
     assert ledger.books().spent == made.cost + more.cost
@@ -158,7 +158,7 @@ def test_a_ledger_that_was_not_asked_before_the_draw_takes_no_release_with_a_cos
             made.save(tmp_path / "out", ledger=ledger)
             assert len(ledger.books().releases) == 1
             return
-        with pytest.raises(OptionError, match="before this ledger was asked") as refused:
+        with pytest.raises(OptionError, match="before its cost was reserved") as refused:
             made.save(tmp_path / "out", ledger=ledger)
 
     assert "ledger=" in refused.value.hint

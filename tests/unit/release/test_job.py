@@ -25,6 +25,7 @@ from slogan.errors import (
     TooFewUsersError,
 )
 from slogan.ledger.ledger import Ledger, Reservation
+from slogan.manifest.labels import Labels
 from slogan.modes import ReleaseKind
 from slogan.progress import silent
 from slogan.release.job import Destination, started_job
@@ -268,12 +269,12 @@ def test_the_engine_is_closed_even_if_settling_fails(log, ledger, engines, monke
     host.close.assert_called_once_with()
 
 
-@pytest.mark.parametrize("label", ["two\nlines", "x" * 201, "a\x1b[2J"])
+@pytest.mark.parametrize("label", ["two\nlines", "x" * 201, "a\x1b[2J", " ", "\u202eabc"])
 def test_a_label_is_one_short_line(label):
     with pytest.raises(OptionError, match="one line"):
-        Destination(title=label).labels()
+        Destination(labels=Labels(licence=label)).ledger_labels()
     with pytest.raises(OptionError, match="one line"):
-        Destination(recipient=label).labels()
+        Destination(recipient=label).ledger_labels()
 
 
 def test_the_engine_stays_open_for_the_release_that_comes_of_a_job(log, ledger, engines):

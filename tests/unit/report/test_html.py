@@ -16,13 +16,14 @@ import pytest
 
 import slogan
 from slogan.budget import PrivacyBudget
-from slogan.manifest import promise
+from slogan.manifest import command, promise, strictness, uses
 from slogan.manifest.certificate import Certificate, PlannedCertificate, SyntheticCertificate
 from slogan.manifest.manifest import Manifest
 from slogan.measures import Results
-from slogan.report import charts, curator, public
+from slogan.report import charts, curator, people, public
 from slogan.report.curator import curator_page
-from slogan.report.public import Page, PublicPage, public_page
+from slogan.report.memo import memo_page
+from slogan.report.public import Page, PublicPage, card_page, public_page
 
 HOSTILE = """"><script>alert('x')</script><img src=x onerror=alert(1)>&{{ 7*7 }}"""
 VOID = {"meta", "br", "hr", "img", "link", "input", "circle", "line", "rect", "path"}
@@ -189,7 +190,7 @@ def test_a_page_can_be_read_without_seeing_it(release, page):
     assert all(below - above <= 1 for above, below in pairwise(levels))
     assert all("scope" in th for th in outline.all("th"))
     assert all(
-        chart["role"] == "img" if chart["class"] == "chart" else chart["aria-hidden"] == "true"
+        chart["role"] == "img" if chart["class"] != "share" else chart["aria-hidden"] == "true"
         for chart in outline.all("svg")
     )
 
@@ -197,8 +198,8 @@ def test_a_page_can_be_read_without_seeing_it(release, page):
 def test_the_sections_are_in_their_order(release):
     for text in pages(release).values():
         ids = [attrs["id"] for attrs in Outline(text).all("section")]
-        assert ids == ["privacy", "flow", "utility", "method", "checks", "parameters"]
-        assert text.index('class="verdict"') < text.index('id="privacy"')
+        assert ids == ["privacy", "flow", "utility", "checks", "method"]
+        assert text.index('class="verdict"') < text.index("Not for") < text.index('id="privacy"')
 
 
 def test_every_chart_of_the_curator_has_its_table(release):
@@ -206,7 +207,9 @@ def test_every_chart_of_the_curator_has_its_table(release):
     outline = Outline(text)
     charts = [chart for chart in outline.all("svg") if chart["class"] == "chart"]
 
-    assert len(charts) == len(outline.all("figure")) == len(outline.all("details")) == 4
+    folded = text.count("The numbers behind this chart")
+    assert len(charts) == len(outline.all("figure")) - 1 == folded == 4
+    assert outline.all("figure")  # the first one shows 100 people
     for name in ("frequency", "supports", "budget", "diff-ratio"):
         assert f'id="{name}-title"' in text
 
@@ -221,12 +224,17 @@ def test_the_public_page_is_made_of_the_manifest_alone():
     assert list(inspect.signature(Page).parameters) == ["manifest"]
     allowed = {
         "slogan.budget",
+        "slogan.manifest.command",
         "slogan.manifest.manifest",
         "slogan.manifest.promise",
+        "slogan.manifest.strictness",
+        "slogan.manifest.uses",
         "slogan.modes",
+        "slogan.report.charts",
         "slogan.report.html",
+        "slogan.report.people",
     }
-    for module in (public, promise):
+    for module in (public, promise, command, strictness, uses, people):
         tree = ast.parse(Path(module.__file__).read_text())
         imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
         own = {name for name in imported if name.startswith("slogan")}
@@ -285,6 +293,7 @@ def test_evaluating_changes_nothing_in_public(release):
     assert pages(release)["public"] == public_page(told)
     assert json.loads((release / "curator/evaluation.json").read_text())["yardstick"]
     assert {file.name for file in (release / "public").iterdir()} == {
+        "data-card.html",
         "log.tsv",
         "manifest.json",
         "report.html",
@@ -299,13 +308,16 @@ def test_hostile_texts_are_shown_and_do_nothing(release):
         parameters={"objective": HOSTILE},
         guarantees=[HOSTILE],
         versions={HOSTILE: HOSTILE},
+        labels={"title": HOSTILE, "contact": HOSTILE},
         log={**manifest().log.model_dump(), "columns": [HOSTILE], "user": HOSTILE, "file": HOSTILE},
     )
     certificate = json.loads((release / "curator/certificate.json").read_text())
     certificate["bad_rows"] = {HOSTILE: 1}
     certificate["inputs"] = [{"file": HOSTILE, "sha256": HOSTILE}]
     certificate["objective"] = certificate["solver"] = HOSTILE
-    for text in (public_page(told), curator_page(told, PlannedCertificate(**certificate))):
+    planned = PlannedCertificate(**certificate)
+    rendered = (public_page(told), card_page(told), curator_page(told, planned))
+    for text in (*rendered, memo_page(told, planned)):
         outline = Outline(text)
         assert not outline.all("script")
         assert not outline.all("img")
@@ -339,12 +351,13 @@ def test_both_methods_have_both_pages(release):
     Outline(text)
     said = "".join(Outline(curator_page(synthetic, certificate)).text)
     assert "No row belongs to a real user." in said
-    assert "too few users hold them for the noise" in said
+    assert "too few users for the noise" in said
 
     assert "12.50% of all clicks" in text
     assert "selection" in text
-    assert "2.72 in 100" in text  # e·1 % + 10⁻⁶
-    assert "51 in 100" in public_page(manifest())  # 1 % + δ
+    assert "name at most 2.72 of 100 people" in text  # e·1 % + 10⁻⁶
+    assert "At most 3 of 100 people can be named" in text
+    assert "name at most 51 of 100 people" in public_page(manifest())  # 1 % + δ
 
 
 def test_stages_are_told_in_the_symbols_of_their_theorem():

@@ -15,8 +15,8 @@ from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
 from slogan.report.html import wording_digest
-from slogan.report.public import public_page
-from slogan.verification import checks, form
+from slogan.report.public import card_page, public_page
+from slogan.verification import checks, wording
 from slogan.verification.comparison import Counted
 from slogan.verification.conditions import Bounds
 from slogan.verification.evidence import NotPossibleError
@@ -99,7 +99,8 @@ def test_the_agreed_budget_must_be_kept():
 def named(tmp_path, file="log.tsv", sha256=""):
     (tmp_path / "public").mkdir(exist_ok=True)
     log = SimpleNamespace(file=file, sha256=sha256)
-    return SimpleNamespace(public=tmp_path / "public", manifest=SimpleNamespace(log=log))
+    manifest = SimpleNamespace(log=log, wording=wording_digest())
+    return SimpleNamespace(public=tmp_path / "public", manifest=manifest)
 
 
 def sha256(data):
@@ -187,6 +188,7 @@ def with_a_part(make):
         ({".notes": in_parts()}, 1, 0),
         ({".notes": to_elsewhere}, 1, 0),
         ({"report.html": None}, 0, 1),
+        ({"data-card.html": None}, 0, 1),
         ({"report.html": in_parts()}, 1, 1),
         ({"report.html": to_elsewhere}, 1, 1),
         ({"report.html": None, "Report.html": empty_file}, 1, 1),
@@ -207,7 +209,8 @@ def with_a_part(make):
 )
 def test_unexpected_entries_in_public_are_counted(tmp_path, changed, extra, missing):
     evidence = named(tmp_path)
-    usual = dict.fromkeys(["log.tsv", "manifest.json", "report.html"], empty_file)
+    files = ["log.tsv", "manifest.json", "report.html", "data-card.html"]
+    usual = dict.fromkeys(files, empty_file)
     for name, make in (usual | changed).items():
         if make:
             make(tmp_path / "public" / name)
@@ -309,16 +312,18 @@ def fields(*, method="sanitize", counts="exact", delta="0.5", parameters=None, *
     return Manifest.model_validate(manifest)
 
 
-def words(folder, manifest, page=None):
+def words(folder, manifest, page=None, card=None):
     public = folder / "public"
     public.mkdir(exist_ok=True)
     (public / "report.html").write_bytes(page or public_page(manifest).encode())
-    return found(form.words, public=public, clicked="", manifest=manifest)
+    with suppress(BudgetError):  # then no card can be rendered
+        (public / "data-card.html").write_bytes(card or card_page(manifest).encode())
+    return found(wording.words, public=public, clicked="", manifest=manifest)
 
 
 @pytest.mark.parametrize("counts", ["exact", "laplace"])
 def test_the_texts_that_the_budget_allows_are_accepted(tmp_path, counts):
-    expected = "manifest and report state what the budget allows"
+    expected = "manifest and pages state what the budget allows"
     assert words(tmp_path, fields(counts=counts)) == (True, expected)
 
 
@@ -341,13 +346,14 @@ def test_another_report_is_found(tmp_path):
 
     assert words(tmp_path, manifest, page[:-1]) == (
         False,
-        "the report does not state what the budget allows",
+        "manifest and pages do not state what the budget allows",
     )
     unreadable = (False, "public/report.html is missing or cannot be read")
     assert words(tmp_path, manifest, page + b"\xff") == unreadable
     (tmp_path / "public/report.html").unlink()
     assert (
-        found(form.words, public=tmp_path / "public", clicked="", manifest=manifest) == unreadable
+        found(wording.words, public=tmp_path / "public", clicked="", manifest=manifest)
+        == unreadable
     )
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.counted_logs import fill
+from tests.helpers import write_pages
 
 import slogan
 from slogan.budget import PrivacyBudget
@@ -16,7 +17,6 @@ from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
 from slogan.report.html import wording_digest
-from slogan.report.public import public_page
 from slogan.storage.untrusted import modest
 from slogan.verification import evidence
 from slogan.verification.comparison import Counted
@@ -69,7 +69,7 @@ def write(folder, fields, shown=f"{HEADER}a\tzebra\tz.x\t1\n"):
     (folder / "public").mkdir(parents=True)
     (folder / "public/log.tsv").write_text(shown)
     (folder / "public/manifest.json").write_text(fields.model_dump_json(indent=2) + "\n")
-    (folder / "public/report.html").write_text(public_page(fields))
+    write_pages(folder / "public", fields)
     return folder
 
 

@@ -15,10 +15,10 @@ from random import Random
 import duckdb
 import numpy as np
 import pytest
+from tests.helpers import write_pages
 
 import slogan
 from slogan.manifest.manifest import Manifest
-from slogan.report.public import public_page
 from slogan.storage.atomic import sha256_of
 
 HEADER = ("user", "query", "url", "count")
@@ -104,7 +104,7 @@ class Forgery:
         manifest["log"]["sha256"] = sha256_of(self.public / manifest["log"]["file"])
         made = Manifest.model_validate(manifest)
         path.write_text(made.model_dump_json(indent=2) + "\n")
-        (self.public / "report.html").write_text(public_page(made))
+        write_pages(self.public, made)
 
     def fresh(self):
         return str(self.rng.randrange(1, 2**31 - 1))

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from pydantic_core import to_json
+from tests.helpers import write_pages
 from tests.import_contracts import lint_imports
 
 import slogan
@@ -28,7 +29,6 @@ from slogan.errors import BadRowError, BudgetError, LogNotFoundError, OptionErro
 from slogan.manifest.manifest import Manifest
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
-from slogan.report.public import public_page
 from slogan.storage.atomic import sha256_of
 from slogan.verification.conditions import Factor, Verdict, bounds_of, exp_below, judge
 from slogan.verification.verify import verify, verify_public
@@ -115,7 +115,7 @@ def forge_words(folder: Path) -> None:
         fields["not_guaranteed"] = promise.not_guaranteed
         manifest = manifest.model_copy(update=fields)
         file.write_text(manifest.model_dump_json())
-        (folder / "public/report.html").write_text(public_page(manifest))
+        write_pages(folder / "public", manifest)
 
 
 def test_a_promise_in_other_words_is_found(case):

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
+from tests.helpers import write_pages
 
 import slogan
 from slogan.dp.accounting import gaussian_delta
 from slogan.manifest.manifest import Manifest
-from slogan.report.public import public_page
 from slogan.storage.atomic import sha256_of
 from slogan.verification.accounting import delta_at_most, log_at_most
 
@@ -47,8 +47,7 @@ def rewrite(release, change):
     manifest = json.loads(file.read_text())
     change(manifest)
     file.write_bytes(to_json(manifest, indent=2) + b"\n")
-    page = public_page(Manifest.model_validate(manifest))
-    (release / "public/report.html").write_text(page)
+    write_pages(release / "public", Manifest.model_validate(manifest))
 
 
 def failed(made, release, **options):

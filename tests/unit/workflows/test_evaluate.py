@@ -294,7 +294,8 @@ def test_an_evaluation_shows_itself_in_a_line_and_as_a_table(log, release):
     assert repr(found.release) == "<Results of 11 measures>"
     assert table.count("<tr>") == 1 + len(found.headlines())
     assert all(row.sample in table for row in found.headlines())
-    assert "|D|" in table
+    assert "Clicks kept" in table
+    assert "Not for: " in table
     texts = [SECRET[1], SECRET[2], *(text for pair in PAIRS for text in pair)]
     assert not [text for text in texts if text in table + repr(found)]
 
@@ -311,7 +312,7 @@ MEASURE = Measure[Toy](
     name="toy",
     order=15,
     take=lambda comparison: Toy(len(set(comparison.output.user.tolist()))),
-    headlines=(Headline("Users <shown>", lambda toy: toy.shown, ",d", "more"),),
+    headlines=(Headline("Users <shown>", lambda toy: toy.shown, ",d", "higher", "Users"),),
 )
 """
 
@@ -337,7 +338,7 @@ def test_a_new_measure_is_one_file(tmp_path, monkeypatch, log, release):
     assert fields["toy"] == {"shown": users}
     # The sample is drawn apart from the release: either may show more of the log's 40 users.
     assert 0 < fields["yardstick"]["toy"]["shown"] <= 40
-    assert labels[2] == "Users <shown>"
-    assert f"Users <shown> {users}" in " ".join(console.file.getvalue().split())
-    assert f"Users &lt;shown&gt;</td><td style='text-align:left'>{users}</td>" in table
+    assert labels[-3] == "Users <shown>"
+    assert f"Users <shown> higher {users}" in " ".join(console.file.getvalue().split())
+    assert "Users &lt;shown&gt;</td><td style='text-align:left'>higher</td>" in table
     assert "Users &lt;shown&gt;" in (release / "curator/report.html").read_text()
