@@ -25,6 +25,8 @@ SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 VERBS = (
     "audit",
+    "completion",
+    "config",
     "demo",
     "evaluate",
     "frontier",

@@ -123,7 +123,7 @@ def test_a_toy_of_each_kind_goes_through_every_verb(toys, log):
     loose = ("--epsilon", "8", "--delta", "0.01", "--accept-weak-privacy")
     grid = ("--exp-epsilons", "2", "--deltas", "0.5", "--time-limit", "1")
     real, made_up, chosen = toys / "real", toys / "made-up", ("--objective", "toy")
-    _, _, *verified, (evaluated, _), (_, shown), (points, _), help_real, help_made_up = run(
+    _, _, *verified, (evaluated, _), (shown, _), (points, _), help_real, help_made_up = run(
         toys,
         ("sanitize", log, "-o", real, *budget, *chosen, "--solver", "toy"),
         ("synthesize", log, "-o", made_up, *loose, "--selector", "toy"),

@@ -195,7 +195,8 @@ SOURCES = {
     **{
         f"parameters.{name}": OPTION
         for name in (
-            *("objective", "min_support", "output_size", "solver", "time_limit", "gap", "encoding"),
+            *("objective", "min_support", "output_size", "solver", "time_limit", "gap", "patience"),
+            "encoding",
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
             *("association", "taxonomy_sha256", "accept_weak_privacy"),
