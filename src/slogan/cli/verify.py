@@ -80,13 +80,9 @@ def text(verdict: Verdict, *, details: bool = False) -> RenderableType:
     """Each check with its outcome, in plain words; with its figures if asked for."""
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
     rows = (
-        (
-            marks[check.ok],
-            check.name if details else _label(check),
-            Text(
-                f"{check.detail} ({check.figures})" if details and check.figures else check.detail
-            ),
-        )
+        (marks[check.ok], Text(check.name), Text(f"{check.detail}\n{check.figures}".rstrip()))
+        if details
+        else (marks[check.ok], Text(_label(check)), Text(check.detail))
         for check in verdict.checks
     )
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))

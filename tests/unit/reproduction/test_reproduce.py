@@ -159,7 +159,7 @@ def test_every_table_and_figure_of_section_6_has_a_page(made):
     for page in done.pages:
         assert f"({page.file})" in index
         text = (folder / page.file).read_text()
-        assert "For the curator alone" in text
+        assert "For the curator only" in text
         assert "\n- **" in text
         for chart in page.page.charts:
             assert f"({chart.name}.svg)" in text
