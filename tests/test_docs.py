@@ -281,7 +281,7 @@ def test_transcripts_are_compared_without_numbers_and_line_breaks():
     assert transcripts.shape(block.transcript) != transcripts.shape("queries 1,304")
 
 
-ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 41) for n in range(4)]
+ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 201) for n in range(4)]
 
 
 def text_of(rows, separator, header):
