@@ -62,7 +62,7 @@ def run(command: str, folder: Path, *first: Path) -> subprocess.CompletedProcess
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 
