@@ -208,10 +208,10 @@ def defined(file):
 
 
 @pytest.mark.parametrize("path", pages_of("proofs"), ids=title)
-def test_proofs_speak_of_functions_that_exist(path):
+def test_proofs_name_functions_that_exist(path):
     text = path.read_text(encoding="utf-8")
-    spoken = text.split("## What it speaks of")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (`.+) \| `(src/[^`]+)` \|$", spoken, flags=re.MULTILINE)
+    section = text.split("## Functions")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.+) \| `(src/[^`]+)` \|$", section, flags=re.MULTILINE)
 
     assert rows
     for functions, file in rows:
