@@ -30,6 +30,8 @@ def test_every_page_can_be_searched(site):
 
     assert expected - {"index.html"} <= found
     assert {"CHANGELOG.html", "CONTRIBUTING.html", "SECURITY.html"} <= found
+    titles = {entry["location"]: entry["title"] for entry in index["docs"]}
+    assert titles["how-to/choose-a-budget.html#small-logs"] == "Choose a budget – Small logs"
 
 
 def test_nothing_is_loaded_from_elsewhere(site):

@@ -1,11 +1,13 @@
 """What mkdocs does not do by itself for the site of `make docs`; see mkdocs.yml.
 
-Pages outside docs/ join the site, links are written for its layout, and the navigation has the
-pages in the order in which the index page of their folder links to them.
+Pages outside docs/ join the site, links are written for its layout, the navigation has the pages
+in the order in which the index page of their folder links to them, and what the search finds is
+named with its page.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -61,6 +63,18 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     parts = CODE.split(markdown)
     parts[::2] = [LINK.sub(lambda link: _moved(link, page), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Name the page of every section in the search index: many pages have a section "Decision"."""
+    file = Path(config.site_dir) / "search/search_index.json"
+    index = json.loads(file.read_text(encoding="utf-8"))
+    titles = {entry["location"]: entry["title"] for entry in index["docs"]}
+    for entry in index["docs"]:
+        page, _, section = entry["location"].partition("#")
+        if section and titles[page] != entry["title"]:
+            entry["title"] = f"{titles[page]} – {entry['title']}"
+    file.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
 def _moved(link: re.Match[str], page: Page) -> str:
