@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands import write_command
+from tools.transcripts import run
 
 import slogan
 from slogan import errors, measures
@@ -18,7 +19,6 @@ from slogan.dp import selection
 from slogan.planning import objectives, solvers
 from slogan.report import curator
 from tools import python_reference, transcripts
-from tools.transcripts import run
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

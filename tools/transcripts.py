@@ -18,7 +18,9 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    page for page in (ROOT / "docs/tutorial").glob("*.md") if "```console" in page.read_text("utf-8")
+    page
+    for page in (ROOT / "docs/tutorial").glob("*.md")
+    if "```console" in page.read_text("utf-8")
 )
 WIDTH = 90
 VARIES = "<!-- varies -->\n\n"
