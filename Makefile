@@ -34,7 +34,7 @@ help:
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
 	@echo "make lint      ruff, import-linter and pyright (strict on src/)"
 	@echo "make format    let ruff rewrite the code"
-	@echo "make lock      resolve the dependencies anew into the requirements*.lock files"
+	@echo "make lock      resolve the dependencies again into the requirements*.lock files"
 	@echo "make clean     remove all that the targets made"
 
 setup: $(READY)

@@ -290,7 +290,7 @@ def text_of(rows, separator, header):
 
 
 def prepare(folder):
-    """The files that the how-to pages speak of."""
+    """The files that the how-to pages use."""
     head = "user\tquery\turl\tcount"
     (folder / "logs").mkdir()
     (folder / "clicks.tsv").write_text(text_of(ROWS, "\t", head))
@@ -358,7 +358,7 @@ for file in sorted(Path.cwd().glob("*/snippet.py")):
 
 
 def test_python_snippets_run(tmp_path):
-    """One process for all of them, each in a folder of its own."""
+    """One process for all of them, each in its own folder."""
     names = set()
     for name, code in snippets():
         (tmp_path / name).mkdir()

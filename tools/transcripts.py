@@ -97,7 +97,7 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write all transcripts anew."""
+    """Write all transcripts again."""
     for page in PAGES:
         with TemporaryDirectory() as folder:
             page.write_text(refreshed(page.read_text("utf-8"), Path(folder)), "utf-8")
