@@ -266,7 +266,7 @@ def test_the_tutorial_runs_and_prints_its_transcripts(tmp_path, programs, path):
         for line in block.commands:
             done = run(line, tmp_path, *programs)
             assert done.returncode == 0, f"{line}\n{done.stderr}"
-            output += transcripts.printed(done)
+            output += transcripts.printed(done, tmp_path)
         if block.compared:
             expected, actual = map(transcripts.shape, (block.transcript, output))
             assert expected == actual, "run `make transcripts`"

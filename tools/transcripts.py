@@ -68,9 +68,10 @@ def run(command: str, folder: Path, *first: Path) -> subprocess.CompletedProcess
     )
 
 
-def printed(done: subprocess.CompletedProcess[str]) -> str:
-    """Results, without progress and warnings; the words where a command has no results."""
-    lines = (done.stdout or done.stderr).splitlines()
+def printed(done: subprocess.CompletedProcess[str], folder: Path) -> str:
+    """Results, or messages of a command without results, with the paths of a user's machine."""
+    output = (done.stdout or done.stderr).replace(str(folder / "home"), "~/.local/share")
+    lines = output.replace(f"{folder}/", "").splitlines()
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -91,7 +92,7 @@ def refreshed(text: str, folder: Path) -> str:
         if block.transcript is None:
             return found[0]
         head, _ = found[0].split("```text\n")
-        return f"{head}```text\n{''.join(map(printed, done))}```\n"
+        return f"{head}```text\n{''.join(printed(one, folder) for one in done)}```\n"
 
     return BLOCK.sub(written, text)
 
