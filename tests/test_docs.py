@@ -281,6 +281,12 @@ def test_transcripts_are_compared_without_numbers_and_line_breaks():
     assert transcripts.shape(block.transcript) != transcripts.shape("queries 1,304")
 
 
+def test_transcripts_have_the_paths_of_a_readers_machine(tmp_path):
+    done = subprocess.CompletedProcess([], 0, f"{tmp_path}/home/a.ledger  \n{tmp_path}/r\n", "")
+
+    assert transcripts.printed(done, tmp_path) == "~/.local/share/a.ledger\nr\n"
+
+
 ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 201) for n in range(4)]
 
 
