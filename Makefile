@@ -16,7 +16,7 @@ UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version
   --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: help setup demo browser test test-all mutants audit-dependencies wheel bench docs \
-  reproduction lint format lock clean
+  docs-serve transcripts reproduction lint format lock clean
 
 help:
 	@echo "make setup     virtual environment with all locked dependencies, for development"
@@ -28,7 +28,9 @@ help:
 	@echo "make audit-dependencies  an SBOM of the locked packages, and their known vulnerabilities"
 	@echo "make wheel     the wheel and the source archive, in dist/"
 	@echo "make bench     timings and quality, beside the peers"
-	@echo "make docs      refresh the generated reference pages"
+	@echo "make docs      refresh the generated reference pages and build the site into site/"
+	@echo "make docs-serve  the site with its search, on http://127.0.0.1:8000"
+	@echo "make transcripts  run the tutorials and write what their commands print"
 	@echo "make reproduction  the paper's section 6 as docs/reproduction; twenty minutes"
 	@echo "make lint      ruff, import-linter, pyright (strict on src/) and the list of words to avoid"
 	@echo "make format    let ruff rewrite the code"
@@ -101,6 +103,14 @@ docs: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python -m tools.manpage
 	$(BIN)/python -m tools.python_reference
+	$(BIN)/mkdocs build --strict
+	@echo "site/index.html is ready; its search needs a server: make docs-serve"
+
+docs-serve: docs
+	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory site
+
+transcripts: $(READY)
+	$(BIN)/python -m tools.transcripts
 
 reproduction: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
@@ -124,4 +134,4 @@ lock: $(AUDIT_READY)
 	$(UV) requirements-audit.in --output-file requirements-audit.lock
 
 clean:
-	rm -rf $(VENV) $(AUDIT) .mutants demo dist .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) $(AUDIT) .mutants demo dist site .pytest_cache .hypothesis .ruff_cache

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from tests.commands import write_command
+from tools.transcripts import run
 
 import slogan
 from slogan import errors, measures
 from slogan.dp import selection
 from slogan.planning import objectives, solvers
 from slogan.report import curator
-from tools import manpage, python_reference
+from tools import manpage, python_reference, transcripts
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -44,6 +45,11 @@ def page(name):
     return (DOCS / name).read_text(encoding="utf-8")
 
 
+def pages_of(folder):
+    """The pages of a folder without its index."""
+    return sorted(path for path in (DOCS / folder).glob("*.md") if path.stem != "index")
+
+
 def title(path):
     return str(path.relative_to(ROOT))
 
@@ -57,24 +63,6 @@ def commands(text):
     lines = [line.strip() for block in fences(text, "console") for line in block.splitlines()]
     assert all(line.startswith("$ ") for line in lines), "console blocks hold commands only"
     return [line.removeprefix("$ ") for line in lines]
-
-
-def run(command, folder, *first):
-    """Run a line of a page as a shell would, with `slogan` and `python` of this environment.
-
-    Programs of the folders that are named come first.
-    """
-    path = os.pathsep.join([*map(str, first), str(Path(sys.executable).parent), os.environ["PATH"]])
-    env = {k: v for k, v in os.environ.items() if not k.startswith("SLOGAN_")}
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**env, "PATH": path, "NO_COLOR": "1", "XDG_DATA_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 def headings(text):
@@ -225,11 +213,11 @@ def defined(file):
                     yield ast.unparse(inner.target)
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "proofs").glob("*.md")), ids=title)
-def test_proofs_speak_of_functions_that_exist(path):
+@pytest.mark.parametrize("path", pages_of("proofs"), ids=title)
+def test_proofs_name_functions_that_exist(path):
     text = path.read_text(encoding="utf-8")
-    spoken = text.split("## What it speaks of")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (`.+) \| `(src/[^`]+)` \|$", spoken, flags=re.MULTILINE)
+    section = text.split("## Functions")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.+) \| `(src/[^`]+)` \|$", section, flags=re.MULTILINE)
 
     assert rows
     for functions, file in rows:
@@ -243,7 +231,7 @@ def test_proofs_speak_of_functions_that_exist(path):
     assert all((ROOT / t).exists() for t in re.findall(r"`(tests/[^`]+)`", tests))
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("*.md")), ids=title)
+@pytest.mark.parametrize("path", pages_of("decisions"), ids=title)
 def test_decisions_are_numbered_dated_and_reject_something(path):
     text = path.read_text(encoding="utf-8")
 
@@ -274,17 +262,38 @@ def programs(request, tmp_path_factory):
     return []
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "tutorial").glob("*.md")), ids=title)
-def test_the_tutorial_runs(tmp_path, programs, path):
-    lines = commands(path.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("path", transcripts.PAGES, ids=title)
+def test_the_tutorial_runs_and_prints_its_transcripts(tmp_path, programs, path):
+    blocks = list(transcripts.blocks(path.read_text(encoding="utf-8")))
 
-    assert len(lines) >= 5
-    for line in lines:
-        done = run(line, tmp_path, *programs)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert len(blocks) >= 5
+    for block in blocks:
+        output = ""
+        for line in block.commands:
+            done = run(line, tmp_path, *programs)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            output += transcripts.printed(done, tmp_path)
+        if block.compared:
+            expected, actual = map(transcripts.shape, (block.transcript, output))
+            assert expected == actual, "run `make transcripts`"
 
 
-ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 41) for n in range(4)]
+def test_transcripts_are_compared_without_numbers_and_line_breaks():
+    text = "```console\n$ slogan inspect a\n```\n\n```text\nusers  1,304\n```\n"
+    [block] = transcripts.blocks(text)
+
+    assert block.commands == ["slogan inspect a"]
+    assert transcripts.shape(block.transcript) == transcripts.shape("users\n 9.5e-7")
+    assert transcripts.shape(block.transcript) != transcripts.shape("queries 1,304")
+
+
+def test_transcripts_have_the_paths_of_a_readers_machine(tmp_path):
+    done = subprocess.CompletedProcess([], 0, f"{tmp_path}/home/a.ledger  \n{tmp_path}/r\n", "")
+
+    assert transcripts.printed(done, tmp_path) == "~/.local/share/a.ledger\nr\n"
+
+
+ROWS = [(u, f"query {n}", f"www.s{n}.com", 1 + u % 2) for u in range(1, 201) for n in range(4)]
 
 
 def text_of(rows, separator, header):
@@ -293,7 +302,7 @@ def text_of(rows, separator, header):
 
 
 def prepare(folder):
-    """The files that the how-to pages speak of."""
+    """The files that the how-to pages use."""
     head = "user\tquery\turl\tcount"
     (folder / "logs").mkdir()
     (folder / "clicks.tsv").write_text(text_of(ROWS, "\t", head))
@@ -318,7 +327,7 @@ def save_release(folder, **options):
 
 def how_to_pages():
     """That of Spark is long; test_spark_cluster.py has the same verb with the same options."""
-    for path in sorted((DOCS / "how-to").glob("*.md")):
+    for path in pages_of("how-to"):
         spark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.long]
         yield pytest.param(path, marks=spark if "spark" in path.stem else [], id=path.stem)
 
@@ -361,7 +370,7 @@ for file in sorted(Path.cwd().glob("*/snippet.py")):
 
 
 def test_python_snippets_run(tmp_path):
-    """One process for all of them, each in a folder of its own."""
+    """One process for all of them, each in its own folder."""
     names = set()
     for name, code in snippets():
         (tmp_path / name).mkdir()
