@@ -24,6 +24,7 @@ DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 VERBS = (
+    "advise",
     "audit",
     "demo",
     "evaluate",
@@ -456,6 +457,13 @@ def test_the_fields_of_frontier_are_documented(tmp_path, mode):
 
     assert [n for n in fields(found) if not documented(n, told_of("frontier"))] == []
     assert [n for n in found["points"][0] if f"`{n}`" not in told_of("frontier")] == []
+
+
+def test_the_fields_of_advise_are_documented():
+    found = slogan.advise(users=50, clicks_per_user=4, recipient="web").to_dict()
+
+    assert [n for n in fields(found) if not documented(n, told_of("advise"))] == []
+    assert [n for n in found["budgets"][0] if f"`{n}`" not in told_of("advise")] == []
 
 
 def test_the_fields_of_reproduce_are_documented(tmp_path):

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from slogan.verification.conditions import Verdict as Verdict
     from slogan.verification.verify import verify as verify
     from slogan.verification.verify import verify_public as verify_public
+    from slogan.workflows.advise import Advice as Advice
+    from slogan.workflows.advise import advise as advise
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
@@ -80,6 +82,7 @@ _NAMES = {
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify", "verify_public"),
+    "workflows.advise": ("Advice", "advise"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.frontier": ("Frontier", "FrontierPoint", "frontier"),
     "workflows.inspect": ("Inspection", "inspect"),
