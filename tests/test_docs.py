@@ -449,10 +449,9 @@ def told_of(verb):
 
 
 @pytest.mark.parametrize("mode", ["sanitize", "synthesize"])
-def test_the_fields_of_frontier_are_documented(tmp_path, mode):
-    prepare(tmp_path)
+def test_the_fields_of_frontier_are_documented(mode):
     found = slogan.frontier(
-        tmp_path / "clicks.tsv", mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
+        users=200, mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
     ).to_dict()
 
     assert [n for n in fields(found) if not documented(n, told_of("frontier"))] == []

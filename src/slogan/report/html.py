@@ -53,23 +53,16 @@ def picture(chart: Chart) -> str:
     return f"{opening}><style>{style}</style>{paper}{rest}\n"
 
 
-CURATOR_ONLY = (
-    "Computed from the raw log without any noise: for the curator, not for publication. It spends "
-    "no budget because nothing of it is released; to publish it, or a part of it, would."
-)
+CURATOR_ONLY = "Computed from your log without noise. Do not publish it, nor any part of it."
 CHOICE = (
-    "A budget that is chosen because of these numbers depends on the log too, and no guarantee "
-    "covers the choice: fix the budget beforehand, or look at an older or a made-up log."
-)
-MONOTONE = (
-    "The average is the mean of the dry runs of one budget. The value, which is drawn, is the "
-    "largest average among this budget and all smaller ones, so it never falls as a budget grows."
+    "Chosen after looking at the log: a budget picked from these figures depends on the log, and "
+    "the privacy guarantee does not cover that choice. Without --on-log a made-up log is used."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPage:
-    """What each budget buys, for the curator alone: a chart, and a table with every point."""
+    """What each budget buys, for the curator: a chart, and a table of the useful budgets."""
 
     utility: str
     facts: Sequence[str]
@@ -77,7 +70,7 @@ class FrontierPage:
     chart: Chart
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
-    warnings: Sequence[str] = (CURATOR_ONLY, CHOICE)
+    warnings: Sequence[str]
 
     def html(self) -> str:
         """The page."""

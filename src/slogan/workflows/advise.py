@@ -141,7 +141,7 @@ def advise(
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
-    _require_one_size(log, users, clicks_per_user)
+    require_one_size(log, users, clicks_per_user, "advise")
     if recipient is not None and recipient not in _RECIPIENTS:
         raise OptionError(
             f"there is no recipient {str(recipient)[:40]!r}",
@@ -149,11 +149,7 @@ def advise(
         )
     with shown(progress) as on_progress:
         steps = Steps(on_progress)
-        if log is not None:
-            with steps.step("count"):
-                users, clicks_per_user = size_of(log, engine, on_progress)
-        people = users or 0
-        clicks = CLICKS_PER_USER if clicks_per_user is None else float(clicks_per_user)
+        people, clicks = declared_or_read(log, users, clicks_per_user, engine, steps)
         with steps.step("made-up log"):
             twin = twin_of(people, clicks, seed=seed, progress=on_progress)
             reference = twin
@@ -176,7 +172,10 @@ def advise(
     )
 
 
-def _require_one_size(log: object, users: int | None, clicks_per_user: float | None) -> None:
+def require_one_size(
+    log: object, users: int | None, clicks_per_user: float | None, verb: str
+) -> None:
+    """Refuse a size that is given by a log and by numbers, or not at all."""
     if log is not None and (users is not None or clicks_per_user is not None):
         raise OptionError(
             "the size is given twice: by a log and by numbers",
@@ -185,16 +184,25 @@ def _require_one_size(log: object, users: int | None, clicks_per_user: float | N
         )
     if log is None and users is None:
         raise OptionError(
-            "advice needs the number of users",
-            hint="slogan advise --users 60000 --clicks-per-user 20",
+            f"{verb} needs the number of users, or a log",
+            hint=f"slogan {verb} --users 60000 --clicks-per-user 20",
         )
 
 
-def size_of(log: SearchLog | Source, engine: EngineChoice, progress: Progress) -> tuple[int, float]:
-    """The number of users of a log and the mean number of their clicks."""
+def declared_or_read(
+    log: SearchLog | Source | None,
+    users: int | None,
+    clicks_per_user: float | None,
+    engine: EngineChoice,
+    steps: Steps,
+) -> tuple[int, float]:
+    """The number of users and the mean number of their clicks: declared, or read from a log."""
+    if log is None:
+        clicks = CLICKS_PER_USER if clicks_per_user is None else float(clicks_per_user)
+        return users or 0, clicks
     settings = engines.resolve(engine, log)
     source = settings.describe(log)
-    with closing(settings.start(progress)) as host:
+    with steps.step("count"), closing(settings.start(steps.progress)) as host:
         counted = host.count(source)
     return counted.users, counted.clicks / counted.users
 
