@@ -33,6 +33,7 @@ VERBS = (
     "inspect",
     "ledger",
     "reproduce",
+    "review",
     "sanitize",
     "synthesize",
     "verify",

@@ -44,6 +44,7 @@ GROUPS = {
     "Where counts come from": ("ExactCounts", "PrivateCounts", "LaplaceCounts", "SyntheticUsers"),
     "How it is computed": ("Solver", "DuckDB", "Spark"),
     "Looking at a release": ("verify", "verify_public", "Verdict", "evaluate", "Evaluation"),
+    "Before it is published": ("review", "Review"),
     "Before a release": ("advise", "Advice", "frontier", "Frontier", "FrontierPoint"),
     "Attacks on a configuration": ("audit", "Findings"),
     "Ledger": ("Ledger", "Cap"),

@@ -14,7 +14,8 @@ from slogan.cli.options import Reading, Trial
 from slogan.cli.terminal import Json, show, table, watching, with_notes
 
 if TYPE_CHECKING:
-    from slogan.workflows.frontier import Frontier, Point
+    from slogan.workflows.frontier import Frontier
+    from slogan.workflows.frontier_points import Point
 
 Grid = Group("Grid")
 

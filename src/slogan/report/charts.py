@@ -95,7 +95,8 @@ class Scale:
         if self.logarithmic:
             powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
             if len(powers) < _FEW_POWERS:
-                return [at for at in self._finer() if self.low <= at <= self.high]
+                finer = [at for at in self._finer() if self.low <= at <= self.high]
+                return finer if len(finer) > 1 else replace(self, logarithmic=False).ticks()
             step = max(1, math.ceil(len(powers) / 7))
             return [10.0**power for power in powers[::step]]
         span = self.high - self.low

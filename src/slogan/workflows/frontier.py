@@ -9,19 +9,15 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
-
-import numpy as np
 
 from slogan import engines
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
 from slogan.dp.grouping import Kinds, Urls
-from slogan.dp.statistics import spread
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
-from slogan.errors import OptionError, ReleaseExistsError, TooFewUsersError
+from slogan.errors import OptionError, ReleaseExistsError
 from slogan.generation.twin import twin_of
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
@@ -36,13 +32,17 @@ from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown
-from slogan.randomness import SeededRandomness
 from slogan.report.charts import Chart, Line, frontier_chart
 from slogan.report.html import CHOICE, CURATOR_ONLY, FrontierPage, picture
 from slogan.storage.atomic import write_private
 from slogan.workflows.advise import declared_or_read, require_one_size
 from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.dry_runs import DryRuns
+from slogan.workflows.frontier_points import (
+    Point,
+    SanitizedPoint,
+    SynthesizedPoint,
+)
 
 Mode = Literal["sanitize", "synthesize"]
 
@@ -59,7 +59,7 @@ _COLUMNS = {
     "delta": "δ",
     "value": "",
     "average": "mean of dry runs",
-    "bound": "most possible",
+    "bound": "best possible",
     "pairs": "pairs",
     "coverage": "share of clicks",
     "recall": "frequent pairs kept",
@@ -69,52 +69,6 @@ ON_LOG, OF_LOG_SIZE, OF_DECLARED_SIZE = "log", "made-up log of its size", "made-
 """What a frontier was computed on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontierPoint:
-    """What one budget buys."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SanitizedPoint(FrontierPoint):
-    """What sanitize() gives under one budget; None where F-UMP's output size is out of reach."""
-
-    budget_per_user: float
-    size_bound: float
-    """m·b: no output is larger."""
-    value: float | None = None
-    bound: float | None = None
-    gap: float | None = None
-    status: str | None = None
-    carried: bool = False
-    clicks: int = 0
-    pairs: int = 0
-    recall: float | None = None
-    precision: float | None = None
-    sum_support_distance: float | None = None
-    exposed_users_expected: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SynthesizedPoint(FrontierPoint):
-    """What synthesize() would give, on average; None where nothing is frequent."""
-
-    value: float
-    """Different released pairs: of all values that never fall as a budget grows, the nearest."""
-    average: float
-    """Different released pairs, as the dry runs of this budget alone had them."""
-    pairs_least: int
-    pairs_most: int
-    clicks: float
-    coverage: float
-    recall: float | None
-    precision: float | None
-    sum_support_distance: float
-
-
-Point = SanitizedPoint | SynthesizedPoint
 PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
 
 
@@ -195,7 +149,7 @@ class Frontier(Generic[PointT_co]):
                 lines.append(Line(name=f"δ = {delta:g}", points=points))
         grows = self.mode == "sanitize" and objectives.load(self.objective).is_packing
         bound = self._line("size_bound", useful[-1]) if grows and useful else []
-        most = Line(name="most possible", points=bound) if bound else None
+        most = Line(name="size limit", points=bound) if bound else None
         return frontier_chart(lines, most, utility=self.utility)
 
     def _line(self, name: str, delta: float) -> list[tuple[float, float]]:
@@ -344,12 +298,13 @@ def frontier(
             if plans:
                 goal, points = _plan(hist, budgets, goal, solving, steps)
             else:
-                trial = _Trial(
+                trial = DryRuns(
                     counted=replace(counted, rows=hist),  # so many runs are worth bringing it here
                     urls=urls,
                     objective=goal,
                     kinds=kinds,
                     selector=selector,
+                    support=_support(goal),
                     seeds=range(seed, seed + runs),
                     steps=steps,
                 )
@@ -472,85 +427,6 @@ def _point(
         sum_support_distance=kept.sum_support_distance,
         exposed_users_expected=constraints.expected_exposed(counts),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Trial:
-    """Dry runs of synthesize() on a counted log: all of its arguments except the budget."""
-
-    counted: Counted
-    urls: Urls
-    objective: Objective
-    kinds: Kinds
-    selector: str
-    seeds: range
-    steps: Steps
-
-    def under(self, budgets: list[PrivacyBudget]) -> tuple[SynthesizedPoint, ...]:
-        """A point for every budget, none below that of a smaller one."""
-        points: list[SynthesizedPoint] = []
-        for n, budget in enumerate(budgets):
-            self.steps.note(f"{n} of {len(budgets)} budgets")
-            points.append(self._point(budget))
-        return running_maximum(points)
-
-    def _point(self, budget: PrivacyBudget) -> SynthesizedPoint:
-        """Average over runs. Every budget meets the same seeds, so that points compare."""
-        runs = [self._run(budget, seed) for seed in self.seeds]
-        kept = [frequent_pairs(run, _support(self.objective)) for run in runs]
-        pairs = [int(np.count_nonzero(run.after)) for run in runs]
-        return SynthesizedPoint(
-            epsilon=budget.epsilon_value,
-            delta=budget.delta_value,
-            value=fmean(pairs),
-            average=fmean(pairs),
-            pairs_least=min(pairs),
-            pairs_most=max(pairs),
-            clicks=fmean(int(run.after.sum()) for run in runs),
-            coverage=fmean(float(run.coverage) for run in runs),
-            recall=_mean([one.recall for one in kept]),
-            precision=_mean([one.precision for one in kept]),
-            sum_support_distance=fmean(one.sum_support_distance for one in kept),
-        )
-
-    def _run(self, budget: PrivacyBudget, seed: int) -> Totals:
-        hist = self.counted.hist
-        after, coverage = np.zeros(hist.pairs, dtype=np.int64), Fraction(0)
-        try:
-            users, statistics = make_users(
-                self.counted,
-                budget,
-                spread(budget, association=self.kinds.looks),
-                selection.load(self.selector),
-                objective=self.objective,
-                group=self.kinds.grouping(self.urls),
-                rng=SeededRandomness(seed),
-                steps=self.steps,
-            )
-        except TooFewUsersError:
-            pass  # nothing would be released, and that is an answer
-        else:
-            np.add.at(after, users.pair, users.count)
-            coverage = exact(statistics.coverage.share)
-        return Totals(before=hist.pair_total, after=after, query=hist.query, coverage=coverage)
-
-
-def running_maximum(points: Sequence[SynthesizedPoint]) -> tuple[SynthesizedPoint, ...]:
-    """The points with the best average that this budget or a smaller one reaches as their value.
-
-    A release under a smaller budget keeps the promise of a larger one, so it can always be had.
-    """
-
-    def best(point: SynthesizedPoint) -> float:
-        smaller = (p for p in points if p.epsilon <= point.epsilon and p.delta <= point.delta)
-        return max(p.average for p in smaller)
-
-    return tuple(replace(point, value=best(point)) for point in points)
-
-
-def _mean(shares: list[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return fmean(known) if known else None
 
 
 def _number(value: float | None) -> str:

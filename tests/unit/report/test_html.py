@@ -494,6 +494,9 @@ def test_names_of_lines_do_not_touch_each_other_nor_the_axis():
 
 def test_a_narrow_axis_has_more_ticks_than_powers_of_ten():
     assert charts.Scale(0.3, 3, 0, 100, logarithmic=True).ticks() == [0.5, 1, 2]
+    assert charts.Scale(0.3, 0.9, 0, 100, logarithmic=True).ticks() == pytest.approx(
+        [0.4, 0.6, 0.8]
+    )
 
 
 def test_pages_are_the_same_every_time():

@@ -17,7 +17,7 @@ from slogan.cli.frontier import text
 from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
 from slogan.report.html import CHOICE, CURATOR_ONLY
 from slogan.storage import atomic
-from slogan.workflows.frontier import SynthesizedPoint, running_maximum
+from slogan.workflows.frontier_points import SynthesizedPoint, running_maximum
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
 SECRET = "my secret illness"
@@ -71,7 +71,7 @@ def test_support_distances_fall_at_one_size(log):
 
     assert {p.clicks for p in found.points if p.value is not None} == {found.output_size}
     assert known == sorted(known, key=lambda point: point[1])
-    assert found.chart().headings[-1] != "most possible"
+    assert found.chart().headings[-1] != "size limit"
 
 
 def test_dry_runs_of_synthesize_are_the_same_every_time(log):
@@ -131,7 +131,7 @@ def test_it_shows_itself_in_a_line_and_as_a_table(found, shaken):
         "ε",
         "δ",
         "released clicks",
-        "most possible",
+        "best possible",
         "pairs",
         "frequent pairs kept",
     ]
@@ -149,8 +149,8 @@ def test_it_shows_itself_in_a_line_and_as_a_table(found, shaken):
 def test_the_bound_is_drawn_in(found):
     chart = found.chart()
 
-    assert chart.headings[1:] == ("δ = 0.1", "δ = 0.5", "δ = 0.8", "most possible")
-    assert ">most possible<" in chart.svg
+    assert chart.headings[1:] == ("δ = 0.1", "δ = 0.5", "δ = 0.8", "size limit")
+    assert ">size limit<" in chart.svg
 
 
 def test_it_stays_private_in_a_folder_that_is_not(found, tmp_path):
