@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "slogan"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 VERBS = (
+    "advise",
     "audit",
     "completion",
     "config",
@@ -35,6 +36,7 @@ VERBS = (
     "inspect",
     "ledger",
     "reproduce",
+    "review",
     "sanitize",
     "synthesize",
     "verify",
@@ -463,14 +465,20 @@ def told_of(verb):
 
 
 @pytest.mark.parametrize("mode", ["sanitize", "synthesize"])
-def test_the_fields_of_frontier_are_documented(tmp_path, mode):
-    prepare(tmp_path)
+def test_the_fields_of_frontier_are_documented(mode):
     found = slogan.frontier(
-        tmp_path / "clicks.tsv", mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
+        users=200, mode=mode, epsilons=["1"], deltas=["0.1"], time_limit=1
     ).to_dict()
 
     assert [n for n in fields(found) if not documented(n, told_of("frontier"))] == []
     assert [n for n in found["points"][0] if f"`{n}`" not in told_of("frontier")] == []
+
+
+def test_the_fields_of_advise_are_documented():
+    found = slogan.advise(users=50, clicks_per_user=4, recipient="web").to_dict()
+
+    assert [n for n in fields(found) if not documented(n, told_of("advise"))] == []
+    assert [n for n in found["budgets"][0] if f"`{n}`" not in told_of("advise")] == []
 
 
 def test_the_fields_of_reproduce_are_documented(tmp_path):

@@ -46,15 +46,19 @@ if TYPE_CHECKING:
     from slogan.verification.conditions import Verdict as Verdict
     from slogan.verification.verify import verify as verify
     from slogan.verification.verify import verify_public as verify_public
+    from slogan.workflows.advise import Advice as Advice
+    from slogan.workflows.advise import advise as advise
     from slogan.workflows.compare import ReleaseComparison as ReleaseComparison
     from slogan.workflows.compare import compare as compare
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
     from slogan.workflows.frontier import Frontier as Frontier
-    from slogan.workflows.frontier import FrontierPoint as FrontierPoint
     from slogan.workflows.frontier import frontier as frontier
+    from slogan.workflows.frontier_points import FrontierPoint as FrontierPoint
     from slogan.workflows.inspect import Inspection as Inspection
     from slogan.workflows.inspect import inspect as inspect
+    from slogan.workflows.review import Review as Review
+    from slogan.workflows.review import review as review
     from slogan.workflows.sanitize import sanitize as sanitize
     from slogan.workflows.synthesize import synthesize as synthesize
 
@@ -85,9 +89,12 @@ _NAMES = {
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify", "verify_public"),
     "workflows.compare": ("ReleaseComparison", "compare"),
+    "workflows.advise": ("Advice", "advise"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
-    "workflows.frontier": ("Frontier", "FrontierPoint", "frontier"),
+    "workflows.frontier": ("Frontier", "frontier"),
+    "workflows.frontier_points": ("FrontierPoint",),
     "workflows.inspect": ("Inspection", "inspect"),
+    "workflows.review": ("Review", "review"),
     "workflows.sanitize": ("sanitize",),
     "workflows.synthesize": ("synthesize",),
 }

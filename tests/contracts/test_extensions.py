@@ -131,7 +131,7 @@ def test_a_toy_of_each_kind_goes_through_every_verb(toys, log):
         ("verify", log, made_up, "--json"),
         ("evaluate", log, real, "--json"),
         ("evaluate", log, real),
-        ("frontier", log, *grid, *chosen, "--solver", "toy", "--json"),
+        ("frontier", log, "--on-log", *grid, *chosen, "--solver", "toy", "--json"),
         ("sanitize", "--help"),
         ("synthesize", "--help"),
     )

@@ -101,10 +101,14 @@ RUNS = {
     "audit": (0, f"audit small.tsv --mode sanitize --trials 100 {' '.join(EXACT)}"),
     "audit synthetic": (0, f"audit many.tsv --trials 100 {' '.join(LARGE)}"),
     "audit too little": (2, f"audit small.tsv --trials 20 {' '.join(LARGE)}"),
-    "frontier": (0, "frontier small.tsv -o f1 --exp-epsilons 2 --deltas 0.5 --solver exact"),
+    "advise": (0, "advise small.tsv"),
+    "frontier": (
+        0,
+        "frontier small.tsv --on-log -o f1 --exp-epsilons 2 --deltas 0.5 --solver exact",
+    ),
     "frontier synthetic": (
         0,
-        "frontier many.tsv -o f2 --mode synthesize --epsilons 8 --deltas 1e-3",
+        "frontier many.tsv --on-log -o f2 --mode synthesize --epsilons 8 --deltas 1e-3",
     ),
 }
 

@@ -54,7 +54,8 @@ def things(file, frame, folder):
         yield from (ledger, ledger.books(), budget, slogan.inspect(log))
         yield slogan.verify(log, folder / "release")
         yield slogan.evaluate(log, folder / "release")
-        yield slogan.frontier(log, exp_epsilons=["2"], deltas=["0.5"], solver="exact")
+        yield slogan.frontier(log, on_log=True, exp_epsilons=["2"], deltas=["0.5"], solver="exact")
+        yield slogan.advise(log)
         yield slogan.audit(log, LOOSE, trials=100, seed=1)
 
 

@@ -1,24 +1,27 @@
-"""`slogan demo`: what a raw log betrays, what the releases do not, and what they keep."""
+"""`slogan demo`: what a raw log gives away, what the releases do not, and what they keep."""
 
 from __future__ import annotations
 
+import os
+import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from slogan.cli.terminal import Json, show, table, watching
+from slogan.cli.terminal import Json, show, watching
 
 if TYPE_CHECKING:
     from slogan.workflows.demo import ReleaseStory, Story
 
-_MEASURES = {
-    "precision": "frequent pairs: precision",
-    "recall": "recall",
-    "hit_at_10": "users also clicked: hit@10",
+_AIMS = {
+    "output_size": "as many clicks as possible",
+    "diversity": "as many query-url pairs as possible",
+    "query_diversity": "as many queries as possible",
+    "frequent_pairs": "frequent pairs in the right proportion",
 }
 
 GROUP, RANK = "look", 1
@@ -26,10 +29,14 @@ GROUP, RANK = "look", 1
 
 def demo(
     *,
-    out: Annotated[Path, Parameter(help="Where the files go.")] = Path("demo"),
+    out: Annotated[Path, Parameter(help="Folder for the files.")] = Path("demo"),
+    open_report: Annotated[
+        bool,
+        Parameter(name="--open", help="Open the report in a browser, if this is a terminal."),
+    ] = True,
     json: Json = False,
 ) -> None:
-    """Show the story in a minute: a recognisable person, an attack, a release, the attack again.
+    """Show in a minute how a log gives a person away, and how releases of it do not.
 
     `slogan demo`
     """
@@ -38,78 +45,83 @@ def demo(
     with watching() as progress:
         story = run_demo(out, progress=progress)
     show(story, text, json=json)
+    if open_report and not json and _has_browser():
+        webbrowser.open((story.synthetic.saved.folder / "public/report.html").absolute().as_uri())
+
+
+def _has_browser() -> bool:
+    """Whether a person sits at a terminal with a desktop; never in CI, a pipe or a container."""
+    person = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    desktop = sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    return person and desktop and "CI" not in os.environ
 
 
 def text(story: Story) -> RenderableType:
-    """Everything that happened, for a person."""
+    """The story in three parts: the raw log, the releases, the files to open."""
     from slogan.workflows.demo import KNOWN, PERSON, SECRETS
 
-    blank, budget = Text(), story.budget
-    start = [
-        f"A made-up log with one recognisable person in it: {story.log}",
-        f"An attacker knows two words, {' and '.join(KNOWN)}.",
-        f"  In the raw log they lead to {story.raw.named_users} user, number {PERSON}, "
-        f"and with the user-ID to {story.raw.secrets_found} secrets:",
+    synthetic, budget = story.synthetic.saved, story.budget
+    raw = [
+        f"  A made-up log with one recognisable person in it: {story.log}",
+        f"  An attacker knows two words: {' and '.join(KNOWN)}.",
+        f"  They lead to {story.raw.named_users} user, number {PERSON}, and from there to "
+        f"{story.raw.secrets_found} secrets:",
         *(f"    “{secret}”" for secret in SECRETS),
-        "",
-        f"The same attack on sanitized logs, e^ε = {budget.exp_epsilon}, "
-        f"δ = {budget.delta_value:g}:",
     ]
-    everything = (*story.releases, story.synthetic)
-    places = "\n".join(f"  {release.saved.folder}" for release in everything)
-    end = (
-        f"Each folder has public/ (to publish) and curator/ (to keep):\n{places}\n"
-        f"Took {story.seconds:.1f} s."
-    )
+    made_up = [
+        f"  Whether a person was in the log changes the odds by at most e^ε, ε = "
+        f"{synthetic.summary.epsilon:g}, except with chance δ = {synthetic.summary.delta:g}.",
+        f"  {_line(story.synthetic)}",
+    ]
+    real = [
+        f"  The paper's method, for people who may see the log: e^ε = {budget.exp_epsilon}, "
+        f"δ = {budget.delta_value:g}. Its counts are not protected.",
+        *(f"  {_AIMS[r.objective or '']}: {_line(r)}" for r in story.releases),
+    ]
+    end = [
+        f"  {synthetic.folder}/public/report.html   what recipients see",
+        f"  {synthetic.folder}/curator/report.html   what you see; do not share it",
+        f"  {synthetic.folder}/public/{synthetic_log(synthetic.folder)}   the released log",
+        f"  The other releases: {', '.join(r.saved.folder.name for r in story.releases)}",
+        "",
+        f"Took {story.seconds:.1f} s. Next:  slogan advise --users 60000 --clicks-per-user 20",
+    ]
+    parts = {
+        "1. The raw log": raw,
+        "2. Made-up users (slogan synthesize)": made_up,
+        "3. Real rows under new IDs (slogan sanitize)": real,
+        "Files to open": end,
+    }
     return Group(
-        Text("\n".join(start)),
-        blank,
-        _attacks(story.releases),
-        blank,
-        Text(_synthetic(story.synthetic)),
-        blank,
-        Text("What they keep, and in brackets a random sample of the same size; for the curator:"),
-        blank,
-        _utility(everything),
-        blank,
-        Text(end),
+        *(
+            Text.assemble((f"{heading}\n", "bold"), "\n".join(lines), "\n")
+            for heading, lines in parts.items()
+        )
     )
 
 
-def _attacks(releases: tuple[ReleaseStory, ...]) -> Table:
-    sizes = ("clicks", "pairs", "users")
-    headings = ("objective", *sizes, "gap", "found by name", "secrets", "verified")
-    rows: list[list[str]] = []
-    for release in releases:
-        row, attack = release.to_dict(), release.attack
-        numbers = (f"{row[f'{name}_out']:,}" for name in sizes)
-        learnt = (str(attack.named_users), str(attack.secrets_found))
-        end = "yes" if release.verified else "NO"
-        rows.append([release.objective or "", *numbers, f"{row['gap']:.1%}", *learnt, end])
-    return table(headings, rows)
+def synthetic_log(folder: Path) -> str:
+    """The name of the released log in a release folder."""
+    return next((file.name for file in (folder / "public").glob("log.*")), "log.tsv")
 
 
-def _synthetic(release: ReleaseStory) -> str:
-    attack, summary = release.attack, release.saved.summary
+def _line(release: ReleaseStory) -> str:
+    """One release in words: its size, the attack, and what it keeps."""
+    summary, attack = release.saved.summary, release.attack
+    found = "the attack finds nobody"
+    if attack.succeeds:
+        found = f"THE ATTACK FINDS {attack.named_users or attack.linked_users} USER"
+    verified = "verified" if release.verified else "NOT VERIFIED"
+    kept = (
+        f"{_share(release.kept.recall)} of frequent pairs kept, by a random sample of this size "
+        f"{_share(release.sample.recall)}"
+    )
     return (
-        f"And on a log of synthetic users, private end to end, ε = {summary.epsilon:g}, "
-        f"δ = {summary.delta:g}:\n"
-        f"  {summary.pairs_out:,} pairs, {summary.clicks_out:,} clicks, "
-        f"{summary.users_out:,} users who never lived, "
-        f"{'verified' if release.verified else 'NOT VERIFIED'}; found by name: "
-        f"{attack.named_users}, secrets: {attack.secrets_found}, "
-        f"users with all known clicks: {attack.linked_users}"
+        f"{summary.pairs_out:,} pairs, {summary.clicks_out:,} clicks; {found}; {verified}; {kept}."
     )
 
 
-def _utility(releases: tuple[ReleaseStory, ...]) -> Table:
-    rows: list[list[str]] = []
-    for release in releases:
-        pairs = ((getattr(release.kept, name), getattr(release.sample, name)) for name in _MEASURES)
-        cells = (f"{_number(kept)} ({_number(sample)})" for kept, sample in pairs)
-        rows.append([release.objective or "synthetic", *cells])
-    return table(("release", *_MEASURES.values()), rows)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"

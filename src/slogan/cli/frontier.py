@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 from rich.console import RenderableType
+from rich.text import Text
 
-from slogan.cli.options import Logs, Reading, Trial
+from slogan.cli.options import Reading, Trial
 from slogan.cli.terminal import Json, show, table, watching, with_notes
 
 if TYPE_CHECKING:
-    from slogan.workflows.frontier import Frontier, Point
+    from slogan.workflows.frontier import Frontier
+    from slogan.workflows.frontier_points import Point
 
 Grid = Group("Grid")
 
@@ -20,9 +23,12 @@ GROUP, RANK = "study", 1
 
 
 def frontier(
-    log: Logs,
-    /,
-    *,
+    *log: Annotated[
+        str, Parameter(name="LOG", help="A log whose number of users and clicks is read.")
+    ],
+    users: int | None = None,
+    clicks_per_user: float | None = None,
+    on_log: Annotated[bool, Parameter(negative="")] = False,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="A folder for JSON, SVG and HTML.")
     ] = None,
@@ -37,32 +43,43 @@ def frontier(
     force: Annotated[bool, Parameter(negative="", help="Replace what is there.")] = False,
     json: Json = False,
 ) -> None:
-    """Show what utility each budget of a grid would buy. Nothing is released.
+    """Show what each budget of a grid would keep, on a made-up log of your log's size.
 
-    `slogan frontier clicks.tsv -o frontier --exp-epsilons 1.4,2 --deltas 0.2,0.5`
+    `slogan frontier --users 2500 --clicks-per-user 95 -o frontier --deltas 0.1,0.5`
 
-    The figures are computed from the raw log without noise: they are for the curator.
+    Nothing is released. With --users the log is not read, so the choice says nothing about it.
 
     Parameters
     ----------
+    users
+        Number of users in the log, as you declare it.
+    clicks_per_user
+        Mean number of clicks of a user; 20 if omitted.
+    on_log
+        Measure on the log itself. Do not publish the figures; a budget picked from them is chosen
+        after looking at the log.
     epsilons
         Comma-separated values of ε.
     exp_epsilons
-        Comma-separated values of e^ε instead; the paper's grid if neither is given.
+        Comma-separated values of e^ε instead. Default: the paper's grid, or for synthesize ε of
+        0.5, 1, 2, 4 and 8.
     deltas
         Comma-separated values of δ.
     mode
         Which verb is tried: sanitize with exact counts, or synthesize.
     runs
-        For synthesize: how many dry runs are averaged.
+        synthesize only: number of dry runs that are averaged.
     seed
-        For synthesize: the same seed gives the same figures.
+        Seed of the made-up log and of the dry runs.
     """
     from slogan.workflows.frontier import frontier as frontier_of
 
     with watching() as watch:
         grid = frontier_of(
-            reading.log(log),
+            reading.log(list(log)) if log else None,
+            users=users,
+            clicks_per_user=clicks_per_user,
+            on_log=on_log,
             epsilons=_listed(epsilons),
             exp_epsilons=_listed(exp_epsilons),
             deltas=_listed(deltas),
@@ -76,20 +93,19 @@ def frontier(
         )
     if output is not None:
         grid.save(output, force=force)
-    show(grid, text, json=json)
+    show(grid, partial(text, folder=output), json=json)
 
 
-def text(frontier: Frontier[Point]) -> RenderableType:
-    """One row for each budget, and who may read it."""
-    from slogan.report.html import CURATOR_ONLY, MONOTONE
-
-    lines = [CURATOR_ONLY]
-    if frontier.mode == "synthesize":
-        lines.append(MONOTONE)
-    if frontier.output_size is not None:
-        size = f"{frontier.output_size:,} clicks are asked for at every budget"
-        lines.append(f"{size}; where λ is smaller there is no value")
-    return with_notes(table(*frontier.table(), left=0), lines)
+def text(frontier: Frontier[Point], folder: Path | None = None) -> RenderableType:
+    """One row for each useful budget, what was computed, and where the page is."""
+    page = "Add -o FOLDER for a page with a chart."
+    if folder is not None:
+        page = f"Chart and table: {folder}/frontier.html"
+    lines = [*frontier.warnings, *frontier.facts(), page]
+    headings, rows = frontier.table()
+    if not rows:
+        return Text("\n".join(["No budget of this grid releases anything.", *lines]))
+    return with_notes(table(headings, rows, left=0), lines)
 
 
 def _listed(values: str | None) -> list[str] | None:

@@ -182,3 +182,14 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
+
+
+def copy_options(format: str, compression: str, *, header: bool) -> str:
+    """How DuckDB writes a released log of this format."""
+    if format == "parquet":
+        return "FORMAT parquet, COMPRESSION zstd"
+    packing = PACKINGS[compression]
+    if format == "jsonl":
+        return f"FORMAT json, COMPRESSION {packing}"
+    raw = "" if format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
+    return f"FORMAT csv, {raw}HEADER {header}, COMPRESSION {packing}"

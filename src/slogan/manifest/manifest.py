@@ -96,6 +96,13 @@ class PrivateRowsOutputs(Record):
     users_by_pairs: tuple[Measured, ...]
 
 
+class Withheld(Record):
+    """How much a person removed from the released log by hand; never what."""
+
+    queries: Annotated[int, Field(ge=1)]
+    pairs: Annotated[int, Field(ge=1)]
+
+
 _OUTPUTS = {ReleaseKind.SYNTHETIC_USERS: Outputs, ReleaseKind.PRIVATE_ROWS: PrivateRowsOutputs}
 
 
@@ -130,6 +137,8 @@ class Manifest(Record):
     outputs: Outputs | PrivateRowsOutputs | None = None
     pseudonyms: Literal["fresh", "keep", "synthetic"]
     test_run: bool
+    withheld: Withheld | None = None
+    """Set by `slogan review --withhold`: post-processing by a person who looked at the release."""
     log: PublishedLog
     versions: dict[str, str]
 

@@ -266,7 +266,7 @@ class Release(ABC):
             page.write_text(text, encoding="utf-8")
         for file in curator.iterdir():
             file.chmod(0o600)
-        _for_everybody(folder)
+        open_to_readers(folder)
 
     def manifest(self, published: PublishedLog) -> Manifest:
         """The public description of the release."""
@@ -337,7 +337,7 @@ class Release(ABC):
         return html_table((type(self).__name__, ""), rows, note=CURATOR_ONLY)
 
 
-def _for_everybody(folder: Path) -> None:
+def open_to_readers(folder: Path) -> None:
     """Take write access from others, and set all times in public/ to a constant."""
     public = folder / "public"
     inside = list(public.rglob("*"))
@@ -355,7 +355,7 @@ def id_warnings(file: Path, log: SearchLog) -> list[str]:
         for pattern in _NAMES_PEOPLE.values()
     )
     with connected() as sql:
-        query = f"SELECT count(DISTINCT {user}), {counts} FROM {_reader(file, log)}"
+        query = f"SELECT count(DISTINCT {user}), {counts} FROM {reader_sql(file, log)}"
         users, *found = sql.execute(query).fetchall()[0]
     return [
         f"{n:,} of {users:,} released user-IDs look like {what}."
@@ -368,7 +368,7 @@ def _arrow_table(file: Path, log: SearchLog) -> Any:
     """A released file, or a folder of parts, read back with this log's schema."""
     with connected() as sql:
         try:
-            rows: Any = sql.sql(f"SELECT * FROM {_reader(file, log)}")
+            rows: Any = sql.sql(f"SELECT * FROM {reader_sql(file, log)}")
             return rows.to_arrow_table()
         except ModuleNotFoundError as cause:
             raise OptionError(
@@ -377,7 +377,8 @@ def _arrow_table(file: Path, log: SearchLog) -> Any:
             ) from cause
 
 
-def _reader(file: Path, log: SearchLog) -> str:
+def reader_sql(file: Path, log: SearchLog) -> str:
+    """SQL of a released file, or a folder of parts, with the columns of this log."""
     parts = sorted(file.iterdir()) if file.is_dir() else [file]
     files = ", ".join(literal(plain_glob(part)) for part in parts)
     if log.format == "parquet":

@@ -5,7 +5,7 @@ Colours come from the page's style.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 WIDTH, HEIGHT = 480, 300
@@ -13,6 +13,8 @@ RIGHT, TOP = 24, 26
 _ACROSS, _UPRIGHT = (58, WIDTH - RIGHT), (HEIGHT - 46, TOP + 8)
 """Where both axes begin and end."""
 _GAP = 0.18
+_FEW_POWERS = 3
+"""With fewer powers of ten, a logarithmic axis has finer ticks."""
 _LETTER = 7.6
 """Approximate width of a letter; the page's style sets the font."""
 
@@ -92,6 +94,9 @@ class Scale:
         """Round values from end to end: powers of ten, or steps of 1, 2 or 5."""
         if self.logarithmic:
             powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+            if len(powers) < _FEW_POWERS:
+                finer = [at for at in self._finer() if self.low <= at <= self.high]
+                return finer if len(finer) > 1 else replace(self, logarithmic=False).ticks()
             step = max(1, math.ceil(len(powers) / 7))
             return [10.0**power for power in powers[::step]]
         span = self.high - self.low
@@ -102,6 +107,11 @@ class Scale:
         step = next(unit * n for n in (1, 2, 5, 10) if unit * n >= rough)
         first = math.ceil(self.low / step)
         return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+    def _finer(self) -> list[float]:
+        """1, 2 and 5 times every power of ten around the scale."""
+        first, last = (math.floor(math.log10(end)) for end in (self.low, self.high))
+        return [n * 10.0**power for power in range(first, last + 1) for n in (1, 2, 5)]
 
 
 def log_scale(values: Iterable[float], begin: float, end: float) -> Scale:
@@ -252,8 +262,9 @@ def frequency_chart(before: Curve, after: Curve) -> Chart:
     )
 
 
-_APART = 13
+_APART = 14
 """Distance between the names of two lines that end at the same position."""
+_MOST_FAINT = 0.65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,15 +279,16 @@ def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -
     """One line per δ, each named at its end, and the bound if there is one."""
     values = [value for line in lines for _, value in line.points]
     reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
-    limit = "" if bound is None else " No output is above the bound."
+    limit = "" if bound is None else " No output exceeds the dotted line."
     return line_chart(
         lines,
         bound,
         name="frontier",
         title=f"What each budget buys: {utility}",
-        summary=f"{len(lines)} values of δ; the utility runs {reach}.{limit}",
-        x_title="ε",
+        summary=f"{len(lines)} values of δ; {utility} run {reach}.{limit}",
+        x_title="privacy budget ε (larger = weaker protection)",
         y_title=utility,
+        tight=True,
     )
 
 
@@ -290,11 +302,18 @@ def line_chart(
     x_title: str,
     y_title: str,
     logarithmic: bool = False,
+    tight: bool = False,
 ) -> Chart:
-    """Lines over a logarithmic x axis; the y axis begins at zero or is logarithmic too."""
+    """Lines over a logarithmic axis, upright from zero or logarithmic too.
+
+    The axis reaches to powers of ten; a tight one ends at the first and the last point.
+    """
     drawn = [*lines] if bound is None else [*lines, bound]
     everything = [point for line in drawn for point in line.points]
-    x = log_scale([at for at, _ in everything], _ACROSS[0], _ACROSS[1] - 90)
+    across = [at for at, _ in everything]
+    x = log_scale(across, _ACROSS[0], _ACROSS[1] - 90)
+    if tight and 0 < min(across, default=0) < max(across, default=0):
+        x = replace(x, low=min(across), high=max(across))
     heights = [value for _, value in everything]
     y = Scale(0, max(heights, default=1.0) or 1.0, *_UPRIGHT)
     if logarithmic:
@@ -305,29 +324,36 @@ def line_chart(
         title,
         summary,
         axes(x, y, x_title=x_title, y_title=y_title),
-        *(_line(line, x, y, kind) for line, kind in zip(drawn, kinds, strict=True)),
+        *(
+            _line(line, x, y, kind, faint=n / len(drawn) if kind == "after" else 0.0)
+            for n, (line, kind) in enumerate(zip(reversed(drawn), reversed(kinds), strict=True))
+        ),
         *_names(drawn, x, y),
         headings=(x_title, *(line.name for line in drawn)),
         rows=(_row(at, drawn) for at in sorted({at for at, _ in everything})),
     )
 
 
-def _line(line: Line, x: Scale, y: Scale, kind: str) -> str:
+def _line(line: Line, x: Scale, y: Scale, kind: str, *, faint: float) -> str:
     points = [(x(at), y(value)) for at, value in line.points]
     dots = [element("circle", cx=px, cy=py, r=2.6, class_=f"dot {kind}") for px, py in points]
-    return "".join([path(points, kind), *dots])
+    return element("g", path(points, kind), *dots, opacity=1 - _MOST_FAINT * faint)
 
 
 def _names(lines: Sequence[Line], x: Scale, y: Scale) -> list[str]:
-    """Each name at the end of its line, or above another name that is there already."""
-    ends = [(y(line.points[-1][1]), n) for n, line in enumerate(lines) if line.points]
-    labels: list[str] = []
-    free = float("inf")
-    for end, n in sorted(ends, key=lambda place: (-place[0], place[1])):
-        free = min(end + 4, free - _APART)
-        at = x(lines[n].points[-1][0]) + 8
-        labels.append(label(lines[n].name, at, free, anchor="start"))
-    return labels
+    """Each name at the end of its line, moved up or down where names would touch."""
+    ends = sorted((y(line.points[-1][1]), n) for n, line in enumerate(lines) if line.points)
+    places: list[float] = []
+    for end, _ in ends:
+        places.append(max(end + 4, places[-1] + _APART if places else end + 4))
+    lowest = y.begin - _APART / 2  # not on the axis
+    for n in reversed(range(len(places))):
+        places[n] = min(places[n], lowest)
+        lowest = places[n] - _APART
+    return [
+        label(lines[n].name, x(lines[n].points[-1][0]) + 8, place, anchor="start")
+        for (_, n), place in zip(ends, places, strict=True)
+    ]
 
 
 def _row(at: float, lines: Sequence[Line]) -> tuple[str, ...]:

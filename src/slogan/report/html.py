@@ -60,23 +60,16 @@ def picture(chart: Chart) -> str:
     return f"{opening}><style>{style}</style>{paper}{rest}\n"
 
 
-CURATOR_ONLY = (
-    "Computed from the raw log without noise: for the curator only, do not publish. Looking at it "
-    "spends no budget. Publishing any part of it would."
-)
+CURATOR_ONLY = "Computed from your log without noise. Do not publish it, nor any part of it."
 CHOICE = (
-    "Fix the budget beforehand, or use an older or a made-up log. A budget chosen because of these "
-    "numbers depends on the log, and no guarantee covers that choice."
-)
-MONOTONE = (
-    "Each point is the mean of the dry runs of one budget. The line is smoothed so that it never "
-    "falls as the budget grows: it shows the largest mean of this budget and all smaller ones."
+    "Chosen after looking at the log: a budget picked from these figures depends on the log, and "
+    "the privacy guarantee does not cover that choice. Without --on-log a made-up log is used."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPage:
-    """The utility of each budget, for the curator only: a chart, and a table with every point."""
+    """What each budget buys, for the curator: a chart, and a table of the useful budgets."""
 
     utility: str
     facts: Sequence[str]
@@ -84,7 +77,7 @@ class FrontierPage:
     chart: Chart
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
-    warnings: Sequence[str] = (CURATOR_ONLY, CHOICE)
+    warnings: Sequence[str]
 
     def html(self) -> str:
         """The page."""

@@ -114,6 +114,19 @@ def _pairs_from_log(evidence: Evidence) -> Finding:
     return False, f"{found.unknown_pairs} of {found.pairs} released pairs are not in the input log"
 
 
+def _withheld(evidence: Evidence) -> Finding:
+    """Whether the curator's record of withheld rows is what the manifest counts."""
+    queries, pairs, faults = evidence.withheld
+    said = evidence.manifest.withheld
+    if said is None:
+        return True, "no query was withheld by hand"
+    if (queries, pairs) != (said.queries, said.pairs):
+        return False, "the manifest counts other withheld queries than the curator's record has"
+    if faults:
+        return False, f"the curator's record of withheld rows has {faults} faults"
+    return True, f"{queries} queries were withheld by hand; all checks include their rows"
+
+
 def _budget(evidence: Evidence) -> Finding:
     promised = evidence.promised
     if evidence.asked is None:
@@ -140,6 +153,7 @@ PUBLIC_FILES: Checks = {
 """Checks that need no log."""
 WITH_LOG: Checks = {
     "schema": _schema,
+    "withheld": _withheld,
     "pairs_from_log": _pairs_from_log,
     "user_ids": user_ids,
 }

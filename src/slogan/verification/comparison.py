@@ -226,6 +226,30 @@ def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]
     return listed, listed - known
 
 
+def restore_rows(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int, int]:
+    """Put withheld rows back into the released log: their queries, pairs, and faults.
+
+    A fault is a query of which a part is still released, a row that is listed twice, and one
+    without a positive number of clicks.
+    """
+    require_modest(table, {name: name for name in ("user", "query", "url", "clicks")})
+    sql.execute(f"""
+        CREATE TABLE withheld AS
+        SELECT "user"::VARCHAR AS "user", query::VARCHAR AS query, url::VARCHAR AS url,
+               clicks::BIGINT AS clicks
+        FROM {parquet_sql(table)}""")
+    faults = _number(
+        sql,
+        """SELECT (SELECT count(DISTINCT query) FROM shown SEMI JOIN withheld USING (query))
+            + (SELECT count(*) - count(DISTINCT ("user", query, url)) FROM withheld)
+            + (SELECT count(*) FROM withheld WHERE coalesce(clicks, 0) <= 0 OR "user" IS NULL
+                                                OR query IS NULL OR url IS NULL)""",
+    )
+    sql.execute("INSERT INTO shown BY NAME SELECT * FROM withheld")
+    queries = _number(sql, "SELECT count(DISTINCT query) FROM withheld")
+    return queries, _number(sql, "SELECT count(DISTINCT (query, url)) FROM withheld"), faults
+
+
 class Comparison:
     """Both logs in one database, with their numbers of pairs, users and rows."""
 

@@ -23,7 +23,7 @@ from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.manifest import MANIFEST_VERSION, Manifest, described, released_file
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
-from slogan.verification.comparison import Comparison, Counted, count, remove_users
+from slogan.verification.comparison import Comparison, Counted, count, remove_users, restore_rows
 from slogan.verification.conditions import Bounds, Check, bounds_of
 from slogan.verification.plain_reader import NO_CLICK
 
@@ -68,11 +68,33 @@ class Evidence:
 
     @cached_property
     def compared(self) -> Comparison:
-        """The comparison of both logs, without users who were removed before counting."""
+        """The comparison of both logs, with withheld rows and without users removed before counting."""
         self.logs()
+        _ = self.withheld
         if self.manifest.kind is ReleaseKind.LAPLACE_COUNTS:
             _ = self.removed
         return Comparison(self.sql)
+
+    @cached_property
+    def withheld(self) -> tuple[int, int, int]:
+        """The queries, pairs and faults of the curator's record of withheld rows.
+
+        The rows go back into the released log, so that every check sees what the mechanism gave.
+        """
+        self.logs()
+        table, said = self.curators("withheld.parquet"), self.manifest.withheld
+        if table is None and said is None:
+            return 0, 0, 0
+        if table is None:
+            raise NotPossibleError("curator/withheld.parquet is missing")
+        if said is None:
+            raise NotPossibleError(
+                "curator/withheld.parquet lists withheld rows, and the manifest does not say so"
+            )
+        try:
+            return restore_rows(self.sql, table)
+        except (duckdb.Error, LogFormatError):  # what DuckDB says may quote a text of the log
+            raise NotPossibleError("curator/withheld.parquet cannot be read") from None
 
     @cached_property
     def removed(self) -> tuple[int, int]:

@@ -348,6 +348,8 @@ def manifest_as_written(evidence: Evidence) -> Finding:
         "does not name the released log": log.file != f"log.{log.format}{log.compression}",
         "has an account that does not follow from its stages": not account_as_written(evidence),
         "has outputs that the mechanism cannot produce": not _plain_outputs(manifest),
+        "withholds more queries than pairs": manifest.withheld is not None
+        and manifest.withheld.queries > manifest.withheld.pairs,
     }
     found = [fault for fault, present in faults.items() if present]
     return not found, f"the manifest {'; '.join(found) or 'has only known, valid fields'}"

@@ -45,6 +45,9 @@ class SanitizeOptions(TypedDict, total=False):
 class FrontierOptions(TypedDict, total=False):
     """The keywords of `frontier()` that do not decide which points it returns."""
 
+    users: int | None
+    clicks_per_user: float | None
+    on_log: bool
     epsilons: Sequence[Number] | None
     exp_epsilons: Sequence[Number] | None
     deltas: Sequence[Number] | None

@@ -1,4 +1,4 @@
-"""demo(): a recognisable person in a made-up log, an attack, a release, and the attack again."""
+"""demo(): a recognisable person in a made-up log, an attack, releases, and the attack again."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -75,7 +75,7 @@ class Utility:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseStory:
-    """What became of one release: whether it was verified, attacked, and what it keeps."""
+    """One release: whether it was verified, what an attack finds, and what it keeps."""
 
     objective: str | None
     """None for synthetic users."""
@@ -132,13 +132,18 @@ class Story:
 def demo(
     folder: Path, *, users: int = 2_500, seed: int = 0, progress: Progress | bool | None = None
 ) -> Story:
-    """Generate a log, attack it, release it in five ways, and attack again; all in `folder`."""
+    """Generate a log, release made-up users and real rows of it, and attack log and releases."""
     start = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     log, budget = folder / "clicks.tsv", PrivacyBudget(exp_epsilon="2", delta="0.5")
     with shown(progress) as on_progress:
         generate(log, users=users, seed=seed, progress=on_progress)
         known = _plant(log)
+        step = _within(on_progress, "synthesize")
+        with synthesize(log, epsilon="1", delta="1e-6", progress=step) as release:
+            saved = release.save(folder / "release-synthetic", force=True)
+        step("verify and measure")
+        synthetic = _story(None, log, saved, known)
         releases: list[ReleaseStory] = []
         for name in objectives.names():
             step = _within(on_progress, name)
@@ -148,11 +153,6 @@ def demo(
                 saved = release.save(folder / f"release-{name}", force=True)
             step("verify and measure")
             releases.append(_story(name, log, saved, known))
-        step = _within(on_progress, "synthesize")
-        with synthesize(log, epsilon="1", delta="1e-6", progress=step) as release:
-            saved = release.save(folder / "release-synthetic", force=True)
-        step("verify and measure")
-        synthetic = _story(None, log, saved, known)
     return Story(
         log=log,
         budget=budget,
@@ -195,7 +195,7 @@ def _utility(results: Results) -> Utility:
 
 
 def _plant(log: Path) -> list[tuple[str, str]]:
-    """Add the person to the log: own traces and secrets, and some of everybody's clicks."""
+    """Add the person to the log: own traces and secrets, and some popular clicks."""
     with connected() as sql:
         popular: list[tuple[str, str]] = sql.execute(
             f"""SELECT query, url FROM {_rows(log)} GROUP BY query, url

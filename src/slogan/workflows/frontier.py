@@ -1,24 +1,24 @@
-"""frontier(): utility over a grid of budgets. It depends on the raw log: for the curator alone."""
+"""frontier(): what each budget of a grid buys, on a made-up log or on the log itself.
+
+Figures of the log itself are computed without noise and are for the curator.
+"""
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
-
-import numpy as np
 
 from slogan import engines
 from slogan.budget import Number, PrivacyBudget, exact
 from slogan.dp import selection
-from slogan.dp.grouping import Kinds
-from slogan.dp.statistics import spread
+from slogan.dp.grouping import Kinds, Urls
 from slogan.engines import EngineChoice
-from slogan.engines.engine import Counted, Engine
-from slogan.errors import OptionError, ReleaseExistsError, TooFewUsersError
+from slogan.engines.engine import Counted
+from slogan.errors import OptionError, ReleaseExistsError
+from slogan.generation.twin import twin_of
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import LogSizes, html_table
@@ -32,12 +32,17 @@ from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.planner import Sweep, SweepPoint, climb
 from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown
-from slogan.randomness import SeededRandomness
 from slogan.report.charts import Chart, Line, frontier_chart
-from slogan.report.html import CURATOR_ONLY, MONOTONE, FrontierPage, picture
+from slogan.report.html import CHOICE, CURATOR_ONLY, FrontierPage, picture
 from slogan.storage.atomic import write_private
+from slogan.workflows.advise import declared_or_read, require_one_size
 from slogan.workflows.arguments import FrontierOptions, objective_from, solver_from
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.dry_runs import DryRuns
+from slogan.workflows.frontier_points import (
+    Point,
+    SanitizedPoint,
+    SynthesizedPoint,
+)
 
 Mode = Literal["sanitize", "synthesize"]
 
@@ -46,88 +51,77 @@ DELTAS = ("1e-4", "1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")
 """The paper's grid, for sanitize."""
 SYNTHETIC_EPSILONS = ("0.5", "1", "2", "4", "8")
 SYNTHETIC_DELTAS = ("1e-9", "1e-6")
+_SIZE_OF_LOG = "The number of users and clicks was read from your log; the rest is made up."
 _SUPPORT = Fraction(1, 500)
 """From which share of clicks on a pair is frequent, unless the objective says: the paper's."""
 _COLUMNS = {
     "epsilon": "ε",
     "delta": "δ",
     "value": "",
-    "average": "average",
-    "bound": "proven bound",
-    "size_bound": "m·b",
+    "average": "mean of dry runs",
+    "bound": "best possible",
     "pairs": "pairs",
-    "coverage": "coverage",
-    "recall": "recall",
+    "coverage": "share of clicks",
+    "recall": "frequent pairs kept",
 }
 """The columns of the short table, as far as the points have them; the value is the utility."""
+ON_LOG, OF_LOG_SIZE, OF_DECLARED_SIZE = "log", "made-up log of its size", "made-up log"
+"""What a frontier was computed on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontierPoint:
-    """What one budget buys."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SanitizedPoint(FrontierPoint):
-    """What sanitize() gives under one budget; None where F-UMP's output size is out of reach."""
-
-    budget_per_user: float
-    size_bound: float
-    """m·b: no output is larger."""
-    value: float | None = None
-    bound: float | None = None
-    gap: float | None = None
-    status: str | None = None
-    carried: bool = False
-    clicks: int = 0
-    pairs: int = 0
-    recall: float | None = None
-    precision: float | None = None
-    sum_support_distance: float | None = None
-    exposed_users_expected: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SynthesizedPoint(FrontierPoint):
-    """What synthesize() would give, on average; None where nothing is frequent."""
-
-    value: float
-    """Different released pairs: of all values that never fall as a budget grows, the nearest."""
-    average: float
-    """Different released pairs, as the dry runs of this budget alone had them."""
-    pairs_least: int
-    pairs_most: int
-    clicks: float
-    coverage: float
-    recall: float | None
-    precision: float | None
-    sum_support_distance: float
-
-
-Point = SanitizedPoint | SynthesizedPoint
 PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Frontier(Generic[PointT_co]):
-    """What each budget buys. Everything depends on the log: it is for the curator."""
+    """What each budget buys. On the log itself, it is for the curator."""
 
     mode: Mode
+    planned_on: str
+    """The log, or a made-up log; its size was declared, or read from the log."""
     objective: str
     utility: str
     log: LogSizes
     """Clicks, users and pairs; for sanitize those of shared pairs."""
     min_support: str
     output_size: int | None
+    runs: int | None
+    """For synthesize: how many dry runs each point is the mean of."""
     points: tuple[PointT_co, ...]
     seconds: dict[str, float]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be said of figures that come from the log."""
+        if self.planned_on == ON_LOG:
+            return (CURATOR_ONLY, CHOICE)
+        return (_SIZE_OF_LOG,) if self.planned_on == OF_LOG_SIZE else ()
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""
-        return {"curator_only": CURATOR_ONLY, **asdict(self)}
+        return {"curator_only": " ".join(self.warnings) or None, **asdict(self)}
+
+    def useful(self) -> tuple[PointT_co, ...]:
+        """The budgets that release something, and more than every smaller one."""
+        found = [point for point in self.points if point.clicks and point.value is not None]
+        return tuple(
+            point
+            for n, point in enumerate(found)
+            if not any(
+                other.epsilon <= point.epsilon
+                and other.delta <= point.delta
+                and self._no_worse(other, point)
+                and (other.epsilon, other.delta, m) != (point.epsilon, point.delta, n)
+                and not ((other.epsilon, other.delta) == (point.epsilon, point.delta) and m > n)
+                for m, other in enumerate(found)
+            )
+        )
+
+    def _no_worse(self, one: Point, other: Point) -> bool:
+        """Whether one point has at least the utility of another; distances are better if small."""
+        first, second = one.value or 0.0, other.value or 0.0
+        distances = self.mode == "sanitize" and not objectives.load(self.objective).is_packing
+        return first <= second if distances else first >= second
 
     def __repr__(self) -> str:
         values = [point.value for point in self.points if point.value is not None]
@@ -136,27 +130,33 @@ class Frontier(Generic[PointT_co]):
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
-        return html_table(headings, rows, note=CURATOR_ONLY)
+        return html_table(headings, rows, note=" ".join((*self.warnings, *self.facts())))
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and one row for each budget, with what a person reads first."""
+        """Headings and one row for each useful budget, with what a person reads first."""
         present = {one.name for point in self.points for one in fields(point)}
         columns = {name: words for name, words in _COLUMNS.items() if name in present}
-        rows = [[_number(getattr(point, name)) for name in columns] for point in self.points]
+        rows = [[_number(getattr(point, name)) for name in columns] for point in self.useful()]
         return [words or self.utility for words in columns.values()], rows
 
     def chart(self) -> Chart:
-        """One line per δ; for what can only grow with the output, m·b at the largest δ."""
-        deltas = sorted({point.delta for point in self.points})
-        lines = [Line(name=f"δ = {delta:g}", points=self._line("value", delta)) for delta in deltas]
+        """One line per δ of a useful budget; for outputs that can only grow, the most possible."""
+        useful = sorted({point.delta for point in self.useful()})
+        lines: list[Line] = []
+        for delta in useful:
+            points = self._line("value", delta)
+            if not lines or lines[-1].points != points:
+                lines.append(Line(name=f"δ = {delta:g}", points=points))
         grows = self.mode == "sanitize" and objectives.load(self.objective).is_packing
-        bound = self._line("size_bound", deltas[-1]) if grows and deltas else []
-        most = Line(name="bound m·b", points=bound) if bound else None
+        bound = self._line("size_bound", useful[-1]) if grows and useful else []
+        most = Line(name="size limit", points=bound) if bound else None
         return frontier_chart(lines, most, utility=self.utility)
 
     def _line(self, name: str, delta: float) -> list[tuple[float, float]]:
-        """What the points of one δ have under this name, where they have it, by ε."""
-        values = ((p.epsilon, getattr(p, name)) for p in self.points if p.delta == delta)
+        """What the points of one δ have under this name, where they release something, by ε."""
+        values = (
+            (p.epsilon, getattr(p, name)) for p in self.points if p.delta == delta and p.clicks
+        )
         return sorted((epsilon, value) for epsilon, value in values if value is not None)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
@@ -167,12 +167,14 @@ class Frontier(Generic[PointT_co]):
                 f"{target} already holds a frontier", hint="give --force to replace it"
             )
         chart = self.chart()
+        headings, rows = self.table()
         page = FrontierPage(
             utility=self.utility,
-            facts=self._facts(),
+            facts=self.facts(),
             chart=chart,
-            headings=[one.name.replace("_", " ") for one in fields(self.points[0])],
-            rows=[[_cell(value) for value in astuple(point)] for point in self.points],
+            headings=headings,
+            rows=rows,
+            warnings=self.warnings,
         )
         files = {
             "frontier.svg": picture(chart),
@@ -181,19 +183,32 @@ class Frontier(Generic[PointT_co]):
         }
         write_private(target, files)
 
-    def _facts(self) -> list[str]:
-        log = f"{self.log.clicks:,} clicks, {self.log.users:,} users, {self.log.pairs:,} pairs"
-        facts = [f"The log: {log}.", f"A pair is frequent from {self.min_support} of clicks on."]
-        if self.mode == "synthesize":
-            facts.append(MONOTONE)
+    def facts(self) -> list[str]:
+        """Sentences about what was computed."""
+        of = "Your log" if self.planned_on == ON_LOG else "A made-up log"
+        size = f"{self.log.users:,} users, {self.log.clicks:,} clicks, {self.log.pairs:,} pairs"
+        shared = " shared by 2+ users" if self.mode == "sanitize" else ""
+        hidden = len(self.points) - len(self.useful())
+        facts = [f"{of}: {size}{shared}."]
+        if self.runs is not None:
+            mean = "one dry run" if self.runs == 1 else f"the mean of {self.runs} dry runs"
+            facts.append(
+                f"Each point is {mean}; the line is smoothed so that it "
+                "never falls as the budget grows."
+            )
+        if hidden:
+            facts.append(
+                f"{hidden} of {len(self.points)} budgets are not shown: they release nothing, or "
+                "no more than a smaller budget."
+            )
         if self.output_size is not None:
-            facts.append(f"At every budget {self.output_size:,} clicks are asked for.")
+            facts.append(f"Compared at {self.output_size:,} released clicks for every budget.")
         return facts
 
 
 @overload
 def frontier(
-    log: SearchLog | Source,
+    log: SearchLog | Source | None = None,
     *,
     mode: Literal["sanitize"] = "sanitize",
     **options: Unpack[FrontierOptions],
@@ -202,7 +217,7 @@ def frontier(
 
 @overload
 def frontier(
-    log: SearchLog | Source,
+    log: SearchLog | Source | None = None,
     *,
     mode: Literal["synthesize"],
     **options: Unpack[FrontierOptions],
@@ -210,8 +225,11 @@ def frontier(
 
 
 def frontier(
-    log: SearchLog | Source,
+    log: SearchLog | Source | None = None,
     *,
+    users: int | None = None,
+    clicks_per_user: float | None = None,
+    on_log: bool = False,
     epsilons: Sequence[Number] | None = None,
     exp_epsilons: Sequence[Number] | None = None,
     deltas: Sequence[Number] | None = None,
@@ -227,10 +245,15 @@ def frontier(
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
 ) -> Frontier[Point]:
-    """Utility over a grid of (ε, δ). Nothing is released, and nothing of it may be published.
+    """Utility over a grid of (ε, δ), measured on a made-up log. Nothing is released.
 
     Args:
-        log: A log described by `read()`, or what `read()` takes.
+        log: A log, whose number of users and clicks the made-up log gets. Leave it out and declare
+            the numbers to choose a budget without looking at the log.
+        users: The declared number of users.
+        clicks_per_user: The declared mean number of clicks of a user; 20 if not given.
+        on_log: Measure on the log itself. The figures are then for the curator, and a budget
+            chosen from them is chosen after looking at the log.
         epsilons: The ε of the grid.
         exp_epsilons: e^ε instead; the paper's grid if neither is given.
         deltas: The δ of the grid.
@@ -243,7 +266,7 @@ def frontier(
         association: For synthesize, as there.
         selector: For synthesize, as there.
         runs: For synthesize: how many dry runs are averaged.
-        seed: For synthesize: the same seed gives the same figures.
+        seed: The same seed gives the same made-up log and the same dry runs.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
@@ -253,22 +276,35 @@ def frontier(
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
         goal, kinds = objective_from(objective), Kinds.asked(association, None)
-        steps, settings = Steps(on_progress), engines.resolve(engine, log)
-        source, plans = settings.describe(log), mode == "sanitize"
-        with closing(settings.start(on_progress)) as host:
-            with steps.step("count"):
-                counted = host.count(source, unique_pairs=not plans)
+        steps, plans = Steps(on_progress), mode == "sanitize"
+        require_one_size(log, users, clicks_per_user, "frontier")
+        if on_log and log is None:
+            raise OptionError("there is no log to look at", hint="slogan frontier LOG --on-log")
+        with ExitStack() as stack:
+            if log is not None and on_log:
+                settings = engines.resolve(engine, log)
+                host = stack.enter_context(closing(settings.start(on_progress)))
+                with steps.step("count"):
+                    counted = host.count(settings.describe(log), unique_pairs=not plans)
+                urls: Urls = host.urls
+                if plans:
+                    counted.require_shared_pairs()
+            else:
+                with steps.step("made-up log"):
+                    people, clicks = declared_or_read(log, users, clicks_per_user, engine, steps)
+                    twin = twin_of(people, clicks, seed=seed, progress=on_progress)
+                counted, urls = _counted(twin.hist, shared=plans), twin.urls
             hist = counted.hist
             if plans:
-                counted.require_shared_pairs()
                 goal, points = _plan(hist, budgets, goal, solving, steps)
             else:
-                trial = _Trial(
+                trial = DryRuns(
                     counted=replace(counted, rows=hist),  # so many runs are worth bringing it here
-                    engine=host,
+                    urls=urls,
                     objective=goal,
                     kinds=kinds,
                     selector=selector,
+                    support=_support(goal),
                     seeds=range(seed, seed + runs),
                     steps=steps,
                 )
@@ -276,14 +312,27 @@ def frontier(
         sizes = hist if plans else counted
         return Frontier(
             mode=mode,
+            planned_on=ON_LOG if on_log else OF_DECLARED_SIZE if log is None else OF_LOG_SIZE,
             objective=goal.name,
             utility=goal.utility if plans else "released pairs",
             log=LogSizes(clicks=sizes.clicks, users=sizes.users, pairs=sizes.pairs),
             min_support=str(_support(goal)),
             output_size=goal.output_size if plans and isinstance(goal, FrequentPairs) else None,
+            runs=None if plans else runs,
             points=points,
             seconds=steps.rounded(),
         )
+
+
+def _counted(hist: PairHistogram, *, shared: bool) -> Counted:
+    """A made-up log as an engine would have counted it."""
+    return Counted(
+        rows=hist.without_unique_pairs() if shared else hist,
+        clicks=hist.clicks,
+        users=hist.users,
+        pairs=hist.pairs,
+        rows_without_click=0,
+    )
 
 
 def _grid(
@@ -378,93 +427,6 @@ def _point(
         sum_support_distance=kept.sum_support_distance,
         exposed_users_expected=constraints.expected_exposed(counts),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Trial:
-    """Dry runs of synthesize(): a log, counted whole, and all of the method but the budget."""
-
-    counted: Counted
-    engine: Engine
-    objective: Objective
-    kinds: Kinds
-    selector: str
-    seeds: range
-    steps: Steps
-
-    def under(self, budgets: list[PrivacyBudget]) -> tuple[SynthesizedPoint, ...]:
-        """A point for every budget, none below that of a smaller one."""
-        points: list[SynthesizedPoint] = []
-        for n, budget in enumerate(budgets):
-            self.steps.note(f"{n} of {len(budgets)} budgets")
-            points.append(self._point(budget))
-        return running_maximum(points)
-
-    def _point(self, budget: PrivacyBudget) -> SynthesizedPoint:
-        """Average over runs. Every budget meets the same seeds, so that points compare."""
-        runs = [self._run(budget, seed) for seed in self.seeds]
-        kept = [frequent_pairs(run, _support(self.objective)) for run in runs]
-        pairs = [int(np.count_nonzero(run.after)) for run in runs]
-        return SynthesizedPoint(
-            epsilon=budget.epsilon_value,
-            delta=budget.delta_value,
-            value=fmean(pairs),
-            average=fmean(pairs),
-            pairs_least=min(pairs),
-            pairs_most=max(pairs),
-            clicks=fmean(int(run.after.sum()) for run in runs),
-            coverage=fmean(float(run.coverage) for run in runs),
-            recall=_mean([one.recall for one in kept]),
-            precision=_mean([one.precision for one in kept]),
-            sum_support_distance=fmean(one.sum_support_distance for one in kept),
-        )
-
-    def _run(self, budget: PrivacyBudget, seed: int) -> Totals:
-        hist = self.counted.hist
-        after, coverage = np.zeros(hist.pairs, dtype=np.int64), Fraction(0)
-        try:
-            users, statistics = make_users(
-                self.counted,
-                budget,
-                spread(budget, association=self.kinds.looks),
-                selection.load(self.selector),
-                objective=self.objective,
-                group=self.kinds.grouping(self.engine.urls),
-                rng=SeededRandomness(seed),
-                steps=self.steps,
-            )
-        except TooFewUsersError:
-            pass  # nothing would be released, and that is an answer
-        else:
-            np.add.at(after, users.pair, users.count)
-            coverage = exact(statistics.coverage.share)
-        return Totals(before=hist.pair_total, after=after, query=hist.query, coverage=coverage)
-
-
-def running_maximum(points: Sequence[SynthesizedPoint]) -> tuple[SynthesizedPoint, ...]:
-    """The points with the best average that this budget or a smaller one reaches as their value.
-
-    A release under a smaller budget keeps the promise of a larger one, so it can always be had.
-    """
-
-    def best(point: SynthesizedPoint) -> float:
-        smaller = (p for p in points if p.epsilon <= point.epsilon and p.delta <= point.delta)
-        return max(p.average for p in smaller)
-
-    return tuple(replace(point, value=best(point)) for point in points)
-
-
-def _mean(shares: list[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return fmean(known) if known else None
-
-
-def _cell(value: float | str | bool | None) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else f"{value:,.6g}"
 
 
 def _number(value: float | None) -> str:

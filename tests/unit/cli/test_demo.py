@@ -1,10 +1,12 @@
 """slogan demo: how its story is shown."""
 
+import importlib
 import io
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from rich.console import Console
 
 from slogan.budget import PrivacyBudget
@@ -12,6 +14,7 @@ from slogan.cli.demo import text
 from slogan.release.base import Saved
 from slogan.workflows.demo import Attack, ReleaseStory, Story, Utility
 
+demo = importlib.import_module("slogan.cli.demo")  # not the function of that name
 ATTACK = Attack(named_users=0, secrets_found=0, linked_users=0)
 KEPT = Utility(precision=0.875, recall=0.25, hit_at_10=None)
 SAMPLE = Utility(precision=0.5, recall=0.125, hit_at_10=0.0625)
@@ -45,12 +48,45 @@ def story(folder):
     )
 
 
-def test_the_story_shows_the_headlines_beside_a_random_sample():
-    console = Console(width=80, file=io.StringIO())
-    console.print(text(story(Path("release"))))
-    lines = console.file.getvalue().splitlines()
+def told(release):
+    console = Console(width=200, file=io.StringIO())
+    console.print(text(release))
+    return console.file.getvalue()
 
-    for name in ("output_size", "synthetic"):
-        (row,) = [line for line in lines if line.startswith(name) and "0.875" in line]
-        assert row.split()[1:] == ["0.875", "(0.500)", "0.250", "(0.125)", "–", "(0.062)"]
-    assert any(line.split()[:4] == ["output_size", "1,234", "56", "78"] for line in lines)
+
+def test_the_story_begins_with_made_up_users_and_ends_with_files():
+    words = told(story(Path("release")))
+    line = (
+        "56 pairs, 1,234 clicks; the attack finds nobody; verified; "
+        "25% of frequent pairs kept, by a random sample of this size 12%."
+    )
+
+    assert words.index("Made-up users") < words.index("Real rows")
+    assert f"  {line}" in words
+    assert f"  as many clicks as possible: {line}" in words
+    assert words.index("Files to open") < words.index("release/public/report.html")
+
+
+def test_an_attack_that_succeeds_is_not_hidden():
+    made = story(Path("release"))
+    found = replace(made.synthetic, attack=replace(ATTACK, named_users=1), verified=False)
+
+    assert "THE ATTACK FINDS 1 USER; NOT VERIFIED" in told(replace(made, synthetic=found))
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "opens"),
+    [
+        (True, {"DISPLAY": ":0"}, True),
+        (False, {"DISPLAY": ":0"}, False),
+        (True, {}, False),
+        (True, {"DISPLAY": ":0", "CI": "true"}, False),
+    ],
+)
+def test_a_browser_is_opened_for_a_person_at_a_desktop(monkeypatch, terminal, environment, opens):
+    stream = SimpleNamespace(isatty=lambda: terminal)
+    streams = SimpleNamespace(stdin=stream, stdout=stream, stderr=stream, platform="linux")
+    monkeypatch.setattr(demo, "sys", streams)
+    monkeypatch.setattr(demo.os, "environ", environment)
+
+    assert demo._has_browser() is opens

@@ -9,7 +9,7 @@ import slogan as slogan_package
 
 def test_the_verb_prints_one_object_and_nothing_of_the_log(log, tmp_path):
     words = ("--exp-epsilons", "1.4, 2", "--deltas", "0.5", "--time-limit", "1", "-o", "out")
-    done = slogan("frontier", log, *words, "--json", cwd=tmp_path)
+    done = slogan("frontier", log, "--on-log", *words, "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     schema, version = told.pop("schema"), told.pop("slogan_version")
 
@@ -20,3 +20,12 @@ def test_the_verb_prints_one_object_and_nothing_of_the_log(log, tmp_path):
     for file in (tmp_path / "out").iterdir():
         assert SECRET[1] not in file.read_text()
         assert "query 1" not in file.read_text()
+
+
+def test_the_words_name_the_page_and_what_was_looked_at(log, tmp_path):
+    words = ("--exp-epsilons", "2", "--deltas", "0.5", "--time-limit", "1", "-o", "out")
+    done = slogan("frontier", log, "--on-log", *words, cwd=tmp_path)
+    told = " ".join((done.stdout + done.stderr).split())
+
+    assert "Chosen after looking at the log" in told
+    assert "out/frontier.html" in told

@@ -476,6 +476,9 @@ def test_charts_of_nothing_are_drawn(chart):
     assert "nan" not in chart.svg.lower()
 
 
+NEAR = [(1, 0), (2, 0), (3, 0.1), (4, 99), (5, 99.5), (6, 100), (7, 100)]
+
+
 def test_the_frontier_names_each_line_and_tells_every_point():
     lines = [
         charts.Line(name="δ = 0.1", points=[(0.1, 5), (1, 9)]),
@@ -485,9 +488,28 @@ def test_the_frontier_names_each_line_and_tells_every_point():
         lines, charts.Line(name="bound m·b", points=[(0.1, 10), (1, 100)]), utility="clicks"
     )
 
-    assert chart.headings == ("ε", "δ = 0.1", "δ = 0.5", "bound m·b")
+    assert chart.headings[1:] == ("δ = 0.1", "δ = 0.5", "bound m·b")
     assert chart.rows == (("0.1", "5", "5", "10"), ("1", "9", "20", "100"))
     assert all(line.name in chart.svg for line in lines)
+
+
+def test_names_of_lines_do_not_touch_each_other_nor_the_axis():
+    lines = [charts.Line(name=f"δ = {n}", points=[(0.1, 1), (1, high)]) for n, high in NEAR]
+    chart = charts.frontier_chart(lines, None, utility="clicks")
+    texts = ET.fromstring(chart.svg).iter("{http://www.w3.org/2000/svg}text")
+    places = sorted(float(t.get("y")) for t in texts if (t.text or "").startswith("δ"))
+
+    assert len(places) == len(NEAR)
+    assert all(b - a >= 13 for a, b in pairwise(places))
+    assert places[0] > 0
+    assert places[-1] < charts.HEIGHT - 46
+
+
+def test_a_narrow_axis_has_more_ticks_than_powers_of_ten():
+    assert charts.Scale(0.3, 3, 0, 100, logarithmic=True).ticks() == [0.5, 1, 2]
+    assert charts.Scale(0.3, 0.9, 0, 100, logarithmic=True).ticks() == pytest.approx(
+        [0.4, 0.6, 0.8]
+    )
 
 
 def test_pages_are_the_same_every_time():

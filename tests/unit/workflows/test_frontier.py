@@ -15,9 +15,9 @@ from tests.helpers import write
 import slogan
 from slogan.cli.frontier import text
 from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
-from slogan.report.html import CHOICE, CURATOR_ONLY, MONOTONE
+from slogan.report.html import CHOICE, CURATOR_ONLY
 from slogan.storage import atomic
-from slogan.workflows.frontier import SynthesizedPoint, running_maximum
+from slogan.workflows.frontier_points import SynthesizedPoint, running_maximum
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
 SECRET = "my secret illness"
@@ -37,7 +37,9 @@ def log(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(log):
-    return slogan.frontier(log, exp_epsilons=POWERS, deltas=DELTAS, solver="exact", time_limit=1)
+    return slogan.frontier(
+        log, on_log=True, exp_epsilons=POWERS, deltas=DELTAS, solver="exact", time_limit=1
+    )
 
 
 def test_more_of_either_budget_never_buys_less(found):
@@ -58,6 +60,7 @@ def test_no_point_passes_its_bound(found):
 def test_support_distances_fall_at_one_size(log):
     found = slogan.frontier(
         log,
+        on_log=True,
         exp_epsilons=("1.7", "3"),
         deltas=("0.5", "0.8"),
         objective=slogan.FrequentPairs(min_support="1/20"),
@@ -68,12 +71,12 @@ def test_support_distances_fall_at_one_size(log):
 
     assert {p.clicks for p in found.points if p.value is not None} == {found.output_size}
     assert known == sorted(known, key=lambda point: point[1])
-    assert found.chart().headings[-1] != "bound m·b"
+    assert found.chart().headings[-1] != "size limit"
 
 
 def test_dry_runs_of_synthesize_are_the_same_every_time(log):
     options = {"mode": "synthesize", "epsilons": ("1", "9"), "deltas": ("1e-2",), "runs": 2}
-    once, again = (slogan.frontier(log, **options) for _ in range(2))
+    once, again = (slogan.frontier(log, on_log=True, **options) for _ in range(2))
     strict, loose = once.points
 
     assert once.points == again.points
@@ -88,7 +91,7 @@ def shaken(tmp_path_factory):
     file = tmp_path_factory.mktemp("shaken") / "clicks.tsv"
     slogan.generate(file, users=200, seed=1)
     near = {"epsilons": ("4", "4.01", "4.02"), "deltas": ("1e-3", "1.01e-3")}
-    return slogan.frontier(file, mode="synthesize", runs=1, **near)
+    return slogan.frontier(file, on_log=True, mode="synthesize", runs=1, **near)
 
 
 def test_no_line_falls_though_averages_do(shaken):
@@ -112,9 +115,9 @@ def test_averages_are_told_beside_what_was_made_of_them(shaken, tmp_path):
     words.print(text(shaken))
 
     assert [p["average"] for p in told] == [p.average for p in shaken.points]
-    assert MONOTONE in page
-    assert ">average<" in page
-    assert "average" in words.export_text().splitlines()[0]
+    assert "smoothed so that it never falls as the budget grows" in page
+    assert ">mean of dry runs<" in page
+    assert "mean of dry runs" in words.export_text().splitlines()[0]
 
 
 def test_it_shows_itself_in_a_line_and_as_a_table(found, shaken):
@@ -123,25 +126,31 @@ def test_it_shows_itself_in_a_line_and_as_a_table(found, shaken):
 
     assert repr(found).startswith("<Frontier of sanitize: 9 budgets, released clicks ")
     assert repr(found).endswith(f"to {best:,.6g}>")
-    assert table.count("<tr>") == 1 + len(found.points)
+    assert table.count("<tr>") == 1 + len(found.useful())
     assert found.table()[0] == [
         "ε",
         "δ",
         "released clicks",
-        "proven bound",
-        "m·b",
+        "best possible",
         "pairs",
-        "recall",
+        "frequent pairs kept",
     ]
-    assert shaken.table()[0] == ["ε", "δ", "released pairs", "average", "coverage", "recall"]
+    assert shaken.table()[0] == [
+        "ε",
+        "δ",
+        "released pairs",
+        "mean of dry runs",
+        "share of clicks",
+        "frequent pairs kept",
+    ]
     assert not [text for text in (SECRET, "query 1", "www.s1") if text in table + repr(found)]
 
 
 def test_the_bound_is_drawn_in(found):
     chart = found.chart()
 
-    assert chart.headings == ("ε", "δ = 0.1", "δ = 0.5", "δ = 0.8", "bound m·b")
-    assert "bound m·b" in chart.svg
+    assert chart.headings[1:] == ("δ = 0.1", "δ = 0.5", "δ = 0.8", "size limit")
+    assert ">size limit<" in chart.svg
 
 
 def test_it_stays_private_in_a_folder_that_is_not(found, tmp_path):
@@ -158,10 +167,12 @@ def test_it_is_saved_for_the_curator_alone(found, tmp_path):
     page = (folder / "frontier.html").read_text()
 
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert json.loads((folder / "frontier.json").read_text())["curator_only"] == CURATOR_ONLY
+    assert json.loads((folder / "frontier.json").read_text())["curator_only"].startswith(
+        CURATOR_ONLY
+    )
     assert CURATOR_ONLY in page
     assert CHOICE in page
-    assert page.count("<tr>") == 1 + len(found.points)
+    assert page.count("<tr>") == 1 + len(found.useful())
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     root = ET.parse(folder / "frontier.svg").getroot()
     assert root.find("{http://www.w3.org/2000/svg}style") is not None
@@ -197,6 +208,7 @@ def test_a_disk_that_is_full_leaves_an_older_one_as_it_was(found, tmp_path, monk
         {"mode": "publish"},
         {"time_limit": 0},
         {"runs": 0},
+        {"users": 5},
     ],
     ids=str,
 )
@@ -209,7 +221,54 @@ def test_a_log_without_a_shared_pair_has_no_frontier(tmp_path):
     file = write(tmp_path / "clicks.tsv", [(u, f"q{u}", "www.a.com", 1) for u in range(3)])
 
     with pytest.raises(AllPairsUniqueError):
-        slogan.frontier(file)
+        slogan.frontier(file, on_log=True)
+
+
+# --- a made-up log, and the budgets that are shown ---
+
+GRID = {"exp_epsilons": ("1.4", "2", "2.3"), "deltas": ("1e-4", "0.5"), "time_limit": 1}
+
+
+def test_without_on_log_a_made_up_log_is_used(log):
+    found = slogan.frontier(log, **GRID)
+    declared = slogan.frontier(users=60, clicks_per_user=11.7, **GRID)
+
+    assert found.planned_on == "made-up log of its size"
+    assert "read from your log" in found.to_dict()["curator_only"]
+    assert declared.planned_on == "made-up log"
+    assert declared.to_dict()["curator_only"] is None
+    assert SECRET not in str(found.to_dict())
+
+
+def test_on_log_needs_a_log():
+    with pytest.raises(OptionError, match="no log to look at"):
+        slogan.frontier(users=60, on_log=True)
+
+
+def test_a_budget_is_shown_if_it_keeps_more_than_every_smaller_one(found):
+    useful = found.useful()
+
+    assert 0 < len(useful) < len(found.points)
+    assert all(point.clicks > 0 for point in useful)
+    for one, other in permutations(useful, 2):
+        if one.epsilon <= other.epsilon and one.delta <= other.delta:
+            assert one.value < other.value
+    for point in found.points:
+        if point.clicks:
+            assert any(
+                p.epsilon <= point.epsilon and p.delta <= point.delta and p.value >= point.value
+                for p in useful
+            )
+
+
+def test_a_grid_that_releases_nothing_is_told_in_a_line():
+    found = slogan.frontier(users=30, mode="synthesize", epsilons=["0.5"], deltas=["1e-9"], runs=1)
+    words = Console(width=200, record=True)
+    words.print(text(found))
+
+    assert found.useful() == ()
+    assert words.export_text().startswith("No budget of this grid releases anything.")
+    assert found.chart().rows == ()
 
 
 # --- running_maximum(): the best average that a budget or a smaller one reaches ---

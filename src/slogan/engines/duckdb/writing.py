@@ -10,7 +10,7 @@ import duckdb
 
 from slogan.errors import SloganError
 from slogan.logs.files import identifier
-from slogan.logs.rows import PACKINGS, literal, plain_type
+from slogan.logs.rows import copy_options, literal, plain_type
 from slogan.logs.searchlog import SearchLog
 
 _RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
@@ -48,23 +48,14 @@ def write_log(
     repeated = ", range(o.clicks)" if log.counts_events else ""
     # Integers in their own order, any other ID in that of its bytes.
     order = "TRY_CAST(m.shown AS HUGEINT) NULLS LAST, m.shown, p.query, p.url"
+    options = copy_options(log.format, log.compression, header=log.header)
     try:
         sql.execute(f"""
             COPY (SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order})
-            TO {literal(str(target.absolute()))} ({_options(log)})""")
+            TO {literal(str(target.absolute()))} ({options})""")
     except duckdb.ConversionException:
         # DuckDB quotes the value in its message, so that message goes no further.
         raise SloganError(
             "a released value does not fit the type of its column",
             hint="widen the types of the count and user columns, or make them text",
         ) from None
-
-
-def _options(log: SearchLog) -> str:
-    if log.format == "parquet":
-        return "FORMAT parquet, COMPRESSION zstd"
-    packing = PACKINGS[log.compression]
-    if log.format == "jsonl":
-        return f"FORMAT json, COMPRESSION {packing}"
-    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
-    return f"FORMAT csv, {raw}HEADER {log.header}, COMPRESSION {packing}"

@@ -1,0 +1,36 @@
+"""slogan advise: one fact per line, one JSON object, and a mark if the log was read."""
+
+import json
+
+from tests.unit.cli.commands import slogan
+
+SIZE = ("--users", "30", "--clicks-per-user", "4")
+
+
+def test_each_budget_is_told_in_lines(tmp_path):
+    done = slogan("advise", *SIZE, "--for", "reproduction", cwd=tmp_path)
+    words = done.stdout + done.stderr
+
+    assert done.returncode == 0
+    assert "strict  ε = 0.5, δ = 1e-6" in words
+    assert "at most 2.72 of 100 people" in words
+    assert "add users (a longer period), not budget" in words
+    assert "Next:  slogan sanitize LOG -o release --exp-epsilon 2 --delta 0.5" in words
+
+
+def test_a_log_is_read_for_its_size_alone(log, tmp_path):
+    done = slogan("advise", log, "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+
+    assert found["users"] == 8
+    assert found["looked_at_log"] is True
+    assert "query" not in done.stdout
+
+
+def test_wrong_usage_has_a_command_to_paste(log, tmp_path):
+    without = slogan("advise", cwd=tmp_path)
+    twice = slogan("advise", log, *SIZE, cwd=tmp_path)
+    reading = slogan("advise", *SIZE, "--user", "who", cwd=tmp_path)
+
+    assert {without.returncode, twice.returncode, reading.returncode} == {2}
+    assert "slogan advise --users 60000" in without.stderr
