@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -34,8 +33,7 @@ def help_of(verb: str) -> str:
     """What `slogan VERB --help` prints, at a fixed width and without colour."""
     page = io.StringIO()
     console = Console(file=page, width=WIDTH, color_system=None, force_terminal=False)
-    with suppress(SystemExit):  # help ends a program
-        app.meta([verb, "--help"] if verb else ["--help"], console=console)
+    app.meta([verb, "--help"] if verb else ["--help"], console=console)
     return "\n".join(line.rstrip() for line in page.getvalue().strip().splitlines())
 
 

@@ -18,7 +18,7 @@ from slogan.storage.limits import out_of_memory
 _INTERRUPTED = "The release is either complete or absent; temporary files were removed."
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; turn every failure into one clean message and its exit code."""
     try:
         with stoppable():
@@ -40,8 +40,7 @@ def main() -> None:
             "please report it; SLOGAN_DEBUG=1 shows the traceback, which may quote the log",
             1,
         )
-    if session.unheard:
-        sys.exit(UNHEARD)
+    sys.exit(UNHEARD if session.unheard else 0)
 
 
 def _end(what: str, problem: str, hint: str, exit_code: int) -> NoReturn:

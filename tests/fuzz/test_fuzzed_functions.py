@@ -16,7 +16,8 @@ from tests.fuzz.mutation import mutated, shrunk
 from tests.helpers import seeds
 
 from slogan.budget import PrivacyBudget, exact
-from slogan.cli.app import check_configuration
+from slogan.cli import config
+from slogan.cli.app import VERBS
 from slogan.dp.grouping import host_of, read_taxonomy, registrable
 from slogan.errors import BudgetError, LedgerError, SloganError
 from slogan.ledger.entries import Books
@@ -184,7 +185,7 @@ def urls(data, folder):
 def configurations(data, folder):
     file = folder / "slogan.toml"
     file.write_bytes(data)
-    ours(lambda: check_configuration(file))
+    ours(lambda: config.Session.of(config.load(file, VERBS).get("session", {}), "slogan.toml"))
 
 
 def taxonomies(data, folder):

@@ -97,8 +97,7 @@ def test_a_heuristic_is_called_one_wherever_it_is_described(made, capsys):
     assert "heuristic" in manifest["not_guaranteed"][0]
     assert "heuristic" in (public / "report.html").read_text()
     assert manifest["parameters"]["laplace_bound"] == "2"
-    with pytest.raises(SystemExit):
-        app.meta(["sanitize", "--help"])
+    app.meta(["sanitize", "--help"])
     assert "HEURISTIC" in capsys.readouterr().out
 
 
@@ -303,18 +302,16 @@ def test_filled_gives_all_alike_but_none_too_much(most, total):
 def test_options_that_do_not_go_together_are_refused(logs, tmp_path, options, words):
     args = ["sanitize", str(logs[0]), "-o", str(tmp_path / "out"), "--exp-epsilon", "2"]
     with pytest.raises(errors.InputError, match=words):
-        app.meta([*args, "--delta", "0.5", *options], exit_on_error=False)
+        app.meta([*args, "--delta", "0.5", *options])
 
 
 def test_the_command_line_and_a_configuration_reach_the_modes(logs, tmp_path, capsys):
     file = tmp_path / "slogan.toml"
     file.write_text('[sanitize]\ncounts = "private"\nepsilon = "4"\ndelta = "0.5"\n')
-    with pytest.raises(SystemExit) as done:
-        app.meta(
-            ["--config", str(file), "sanitize", str(logs[1]), "-o", str(tmp_path / "out"), "--json"]
-        )
+    app.meta(
+        ["--config", str(file), "sanitize", str(logs[1]), "-o", str(tmp_path / "out"), "--json"]
+    )
     told = json.loads(capsys.readouterr().out)
 
-    assert done.value.code in (0, None)
     assert told["counts"] == "private"
     assert told["budget_per_user"] == pytest.approx(0.28768, abs=1e-5)

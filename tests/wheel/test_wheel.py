@@ -46,7 +46,7 @@ def wheel(tmp_path_factory):
     return built(tmp_path_factory.mktemp("wheel"), "wheel")
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+def test_the_wheel_holds_the_package_and_its_manual_page_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     info = {name for name in names if name.startswith("slogan-")}
@@ -64,7 +64,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         "RECORD",
         "LICENSE",
         "entry_points.txt",
+        "slogan.1",
     }
+    assert any(name.endswith("/share/man/man1/slogan.1") for name in info)
 
 
 def test_a_foreign_solver_runs_from_the_wheel(tmp_path, wheel):

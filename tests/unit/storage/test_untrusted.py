@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from slogan.cli.app import check_configuration
+from slogan.cli import config
+from slogan.cli.app import VERBS
 from slogan.dp.grouping import read_taxonomy
 from slogan.errors import ConfigError, LedgerError, OptionError
 from slogan.ledger.hash_chain import Chain
@@ -14,7 +15,7 @@ from slogan.storage.untrusted import modest
 DEVICE = Path("/dev/null")
 """As good as /dev/zero, and kinder to the machine if a test fails."""
 READ = {
-    "configuration": (check_configuration, ConfigError, 16 * 2**10),
+    "configuration": (lambda file: config.load(file, VERBS), ConfigError, 16 * 2**10),
     "taxonomy": (read_taxonomy, OptionError, 256 * 2**20),
     "ledger": (lambda file: Chain(file).read(), LedgerError, 64 * 2**20),
 }
