@@ -39,7 +39,8 @@ ON_EVERY_PAGE = pytest.mark.parametrize(("kind", "name"), PAGES, ids=map("-".joi
 UNREADABLE_TABLES = """() => [...document.querySelectorAll("table")].filter(table =>
   !table.caption || !table.caption.textContent.trim() || !table.querySelector("th")
   || [...table.querySelectorAll("th")].some(th => !th.scope)
-  || [...table.tBodies[0].rows].some(row => row.innerText.trim() && !row.querySelector("th[scope=row]"))
+  || [...table.tBodies[0].rows].some(
+    row => row.innerText.trim() && !row.querySelector("th[scope=row]"))
   || (table.rows[0].cells.length > 2 && !table.tHead)).map(table => table.innerText)"""
 STICKING_OUT = """() => [...document.querySelectorAll("body *")].filter(one =>
   !one.closest(".scroll, .skip, .unseen") && one.getBoundingClientRect().right > innerWidth + 1

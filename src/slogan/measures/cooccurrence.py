@@ -162,5 +162,5 @@ def _log_lift(together: Floats, expected: Floats) -> Floats:
 
 
 def _spread(n: int, most: int) -> Ints:
-    """At most so many of the numbers below n, evenly spread."""
+    """At most `most` of the numbers below n, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
