@@ -28,9 +28,12 @@ def lines(data: bytes) -> list[tuple[int, bytes]]:
     return [(n, line) for n, line in enumerate(ended, start=1) if line]
 
 
-def judged(user, query, url, count):  # noqa: PLR0911 – one for each reason
-    """A row, or why it does not count; `count` is a text, or None if there is none."""
-    if not url:
+def judged(user, query, url, count, *, searches=False):  # noqa: PLR0911 – one for each reason
+    """A row, or why it does not count; `count` is a text, or None if there is none.
+
+    If searches count, a row without a url is one with an empty url.
+    """
+    if not url and not searches:
         return "no click"
     if not user:
         return "user missing"
@@ -47,7 +50,7 @@ def judged(user, query, url, count):  # noqa: PLR0911 – one for each reason
         return "count huge"
     if clicks != math.floor(clicks):
         return "count fractional"
-    return user, query, url, int(clicks)
+    return user, query, url or "", int(clicks)
 
 
 def number(text):
@@ -71,18 +74,18 @@ def spoiled(text):
     return any(sign in text for sign in ("\r", SEPARATOR, SEPARATOR[::-1]))
 
 
-def tsv(line: bytes, encoding: str):
+def tsv(line: bytes, encoding: str, **how):
     text = _decoded(line, encoding)
     if text is None:
         return None
     fields = text.split("\t")
     if spoiled(text) or len(fields) != 4:
         return UNREADABLE
-    return judged(*fields)
+    return judged(*fields, **how)
 
 
-def csv(line: bytes, encoding: str):
-    """A line of CSV, from left to right: a field ends at a comma that is outside quotes."""
+def csv(line: bytes, encoding: str, sign: str = ",", **how):
+    """A line of CSV, from left to right: a field ends at a delimiter that is outside quotes."""
     text = _decoded(line, encoding)
     if text is None:
         return None
@@ -92,18 +95,18 @@ def csv(line: bytes, encoding: str):
     while rest is not None:
         if rest.startswith('"'):
             end = re.match(r'"(?:[^"]|"")*"', rest)
-            if end is None or rest[end.end() : end.end() + 1] not in ("", ","):
+            if end is None or rest[end.end() : end.end() + 1] not in ("", sign):
                 return OPEN_QUOTE
             field, after = end[0][1:-1].replace('""', '"'), rest[end.end() :]
         else:
-            field = rest.partition(",")[0]
+            field = rest.partition(sign)[0]
             after = rest[len(field) :]
         fields.append(field)
         rest = after[1:] if after else None
-    return judged(*fields) if len(fields) == 4 else UNREADABLE
+    return judged(*fields, **how) if len(fields) == 4 else UNREADABLE
 
 
-def jsonl(line: bytes, encoding: str):
+def jsonl(line: bytes, encoding: str, **how):
     text = _decoded(line, encoding)
     if text is None:
         return None
@@ -120,7 +123,7 @@ def jsonl(line: bytes, encoding: str):
         return UNREADABLE
     if any(isinstance(found.get(name), dict | list) for name in NAMES):
         return NESTED
-    return judged(*(_text(found.get(name)) for name in NAMES))
+    return judged(*(_text(found.get(name)) for name in NAMES), **how)
 
 
 class LenientError(Exception):
@@ -148,6 +151,8 @@ def _text(value):
 
 
 def _decoded(line: bytes, encoding: str):
+    if encoding == "cp1252":  # five bytes have no character and stay what they are in Latin-1
+        return "".join(bytes([b]).decode(encoding, "ignore") or chr(b) for b in line)
     try:
         return line.decode(encoding)
     except UnicodeDecodeError:

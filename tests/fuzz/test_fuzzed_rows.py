@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from tests.fuzz import oracle
 from tests.fuzz.mutation import shrunk
-from tests.fuzz.rows import HEADERS, batch, read_by_duckdb
+from tests.fuzz.rows import batch, read_by_duckdb
 from tests.helpers import seeds
 
 from slogan import engines
@@ -19,32 +19,53 @@ from slogan.logs.searchlog import read
 READERS = [
     ("tsv", "utf-8"),
     ("tsv", "latin-1"),
+    ("tsv", "cp1252"),
     ("csv", "utf-8"),
     ("csv", "latin-1"),
+    ("csv;", "utf-8"),
+    ("csv|", "cp1252"),
+    ("csv\t", "utf-8"),
     ("jsonl", "utf-8"),
 ]
 LENIENT = "taken or not"
+SIGNS = ";|\t"
 ON_EVERY_READER = pytest.mark.parametrize(("kind", "encoding"), READERS, ids=map("-".join, READERS))
+"""A kind is a format, with the delimiter of CSV if it is not a comma."""
 
 
-def opinion(kind, line, encoding):
+def made(kind, rows, seed):
+    return batch(kind.rstrip(SIGNS), rows, Random(seed), sign(kind))
+
+
+def sign(kind):
+    return kind[-1] if kind[-1] in SIGNS else ","
+
+
+def log_file(folder, kind):
+    return folder / f"log.{kind.rstrip(SIGNS)}"
+
+
+def opinion(kind, line, encoding, searches):
+    how = {"sign": sign(kind)} if kind.startswith("csv") else {}
     try:
-        return getattr(oracle, kind)(line, encoding)
+        return getattr(oracle, kind.rstrip(SIGNS))(line, encoding, searches=searches, **how)
     except oracle.LenientError:
         return LENIENT
 
 
-def expected(data, kind, encoding):
+def expected(data, kind, encoding, searches=False):
     """What the plain reader says of each line, without the header."""
-    lines = oracle.lines(data)[bool(HEADERS[kind]) :]
-    return [(line, opinion(kind, line, encoding)) for _, line in lines]
+    lines = oracle.lines(data)[kind != "jsonl" :]
+    return [(line, opinion(kind, line, encoding, searches)) for _, line in lines]
 
 
-def disagreements(data, kind, encoding, file):
+def disagreements(data, kind, encoding, file, searches):
     """Each line that DuckDB sees in another way, as (line, ours, its)."""
     file.write_bytes(data)
-    rows, unread = read_by_duckdb(file, encoding=encoding)
-    told = expected(data, kind, encoding)
+    rows, unread = read_by_duckdb(
+        file, encoding=encoding, searches="all" if searches else "clicked"
+    )
+    told = expected(data, kind, encoding, searches)
     readable = [(line, verdict) for line, verdict in told if verdict is not None]
     found = [
         (line, verdict, row)
@@ -56,28 +77,39 @@ def disagreements(data, kind, encoding, file):
     return found
 
 
-def agree(kind, encoding, seed, rows, file):
+def agree(kind, encoding, seed, rows, file, *, searches=False):
     """Compare one batch; returns how many lines were judged, and the bytes."""
-    data = batch(kind, rows, Random(seed))
-    if disagreements(data, kind, encoding, file):
+    data = made(kind, rows, seed)
+    if disagreements(data, kind, encoding, file, searches):
         lines = [part + b"\n" for part in data.split(b"\n")]
-        head = bool(HEADERS[kind]) + 1
+        head = (kind != "jsonl") + 1
         some = shrunk(
             lines[head:],
-            lambda less: disagreements(b"".join(lines[:head] + less), kind, encoding, file),
+            lambda less: disagreements(
+                b"".join(lines[:head] + less), kind, encoding, file, searches
+            ),
         )
         least = b"".join(lines[:head] + some)
+        found = disagreements(least, kind, encoding, file, searches)
         pytest.fail(
-            f"{least!r}: {disagreements(least, kind, encoding, file)}\nrepeat: SLOGAN_FUZZ={seed} "
+            f"{least!r}: {found}\nrepeat: SLOGAN_FUZZ={seed} "
             f"python -m pytest {__file__} -k '{kind}-{encoding}'"
         )
     return len(expected(data, kind, encoding)), data
 
 
 @ON_EVERY_READER
+def test_every_search_is_read_as_documented(tmp_path, ladder, kind, encoding):
+    """With `--searches all` rows without a url count."""
+    for seed in seeds(20, 2):
+        lines, _ = agree(kind, encoding, seed, 300, log_file(tmp_path, kind), searches=True)
+        ladder.count("cases tried", lines)
+
+
+@ON_EVERY_READER
 def test_every_row_is_read_as_documented(tmp_path, ladder, kind, encoding):
     for seed in seeds(0, 3):
-        lines, data = agree(kind, encoding, seed, 500, tmp_path / f"log.{kind}")
+        lines, data = agree(kind, encoding, seed, 500, log_file(tmp_path, kind))
         ladder.count("cases tried", lines)
         ladder.count("bytes fuzzed", len(data))
 
@@ -85,10 +117,10 @@ def test_every_row_is_read_as_documented(tmp_path, ladder, kind, encoding):
 @pytest.mark.long
 @ON_EVERY_READER
 def test_every_row_of_a_million_is_read_as_documented(tmp_path, ladder, kind, encoding):
-    """A quarter of them by each reader."""
+    """A quarter of a million by each reader."""
     lines = size = 0
     for seed in seeds(1_000, 51):
-        judged, data = agree(kind, encoding, seed, 5_000, tmp_path / f"log.{kind}")
+        judged, data = agree(kind, encoding, seed, 5_000, log_file(tmp_path, kind))
         lines, size = lines + judged, size + len(data)
     ladder.count("cases tried", lines)
     ladder.count("bytes fuzzed", size)
@@ -99,9 +131,9 @@ def test_every_row_of_a_million_is_read_as_documented(tmp_path, ladder, kind, en
 @ON_EVERY_READER
 def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
     """The whole engine, on all cores: every good row is in a total, every bad one in a reason."""
-    data = batch(kind, 300, Random(seed))
+    data = made(kind, 300, seed)
     data = data.replace(b"9007199254740991", b"5")  # all clicks together must stay below 2^53
-    file = tmp_path / f"log.{kind}"
+    file = log_file(tmp_path, kind)
     file.write_bytes(data)
     told = [v for _, v in expected(data, kind, encoding) if v not in (LENIENT, "no click")]
     if any(v == LENIENT for _, v in expected(data, kind, encoding)):

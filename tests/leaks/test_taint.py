@@ -197,9 +197,10 @@ SOURCES = {
             *("objective", "min_support", "output_size", "solver", "time_limit", "gap", "encoding"),
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
-            *("association", "taxonomy_sha256", "accept_weak_privacy"),
+            *("association", "taxonomy_sha256", "accept_weak_privacy", "searches", "fold"),
         )
     },
+    "parameters.items": SCHEMA,
     **{f"parameters.{name}": BUDGET for name in ("sampling_cap", "selection_delta", "share_*")},
     **{
         f"parameters.{name}": CONSTANT
@@ -232,6 +233,9 @@ SOURCES = {
             "query",
             "url",
             "count",
+            "delimiter",
+            "emptied",
+            "emptied.*",
         )
     },
 }

@@ -58,9 +58,10 @@ def audit(
 
     from slogan.auditor.audit import audit as audit_log
 
+    source = reading.log(log)
     with watching() as watch:
         findings = audit_log(
-            reading.log(log),
+            source,
             budget,
             _target(mode, counting, association, taxonomy),
             objective=utility.build(),
@@ -70,7 +71,7 @@ def audit(
             engine=reading.host(),
             progress=watch,
         )
-    show(findings, text, json=json)
+    show(findings, lambda found: text(found, source.items), json=json)
     if not findings.ok:
         raise VerificationError(
             "an attack shows more than is claimed",
@@ -94,11 +95,11 @@ def _target(
     )
 
 
-def text(findings: Findings) -> RenderableType:
+def text(findings: Findings, items: str = "pairs") -> RenderableType:
     """Each attack: what it proves, beside what is claimed."""
     numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
     headings = ("", "evidence", "attacked", "canary", *numbers)
-    rows = table(headings, map(_row, findings.attacks), left=4)
+    rows = table(headings, (_row(attack, items) for attack in findings.attacks), left=4)
     held = "no attack contradicts what is claimed: a sanity check, not a proof"
     broken = "an attack contradicts what is claimed: do not publish"
     end = Text(held if findings.ok else broken, style="bold" if findings.ok else "bold red")
@@ -111,7 +112,9 @@ def text(findings: Findings) -> RenderableType:
     return Group(rows, Text(), end, Text(words, style="yellow"))
 
 
-def _row(attack: Attack) -> list[RenderableType]:
+def _row(attack: Attack, items: str) -> list[RenderableType]:
+    from slogan.logs.words import worded
+
     mark = Text("ok", style="green") if attack.ok else Text("BROKEN", style="bold red")
     row, if_none = attack.to_dict(), {"epsilon_at_least": "∞", "delta_at_least": ""}
     numbers = (
@@ -121,5 +124,5 @@ def _row(attack: Attack) -> list[RenderableType]:
     claimed = Text("–", style="dim") if attack.claim is None else mark
     # A replay that agrees, and noise that has its law, bound nothing.
     shown = numbers if attack.evidence in ("statistics", "account") or not attack.ok else [""] * 4
-    names = (attack.evidence, attack.target, attack.canary)
+    names = (attack.evidence, attack.target, worded(attack.canary, items))
     return [claimed, *names, f"{attack.trials:,}", *shown]

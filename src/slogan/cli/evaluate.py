@@ -59,6 +59,7 @@ def evaluate(
 
 def text(evaluation: Evaluation) -> RenderableType:
     """What is kept, beside a random sample of the same size."""
+    from slogan.logs.words import worded
     from slogan.measures import retention, supports
 
     rows = ((row.label, row.release, row.sample) for row in evaluation.headlines())
@@ -73,4 +74,5 @@ def text(evaluation: Evaluation) -> RenderableType:
     ]
     if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
         lines.append(f"{unknown:,} released pairs are not in the log: the right one?")
+    lines = [worded(line, evaluation.about.items) for line in lines]
     return with_notes(table(("", "this release", "random sample"), rows), lines)

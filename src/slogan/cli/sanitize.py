@@ -18,7 +18,7 @@ from slogan.cli.options import (
     Seed,
     Utility,
 )
-from slogan.cli.terminal import Json, released, show, watching
+from slogan.cli.terminal import Json, announce, released, show, watching
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary
@@ -54,10 +54,11 @@ def sanitize(
     from slogan.workflows.sanitize import sanitize as sanitize_log
 
     ledger, solver = recording.opened(), utility.chosen_solver(private=counts.kind.end_to_end)
+    source = announce(reading.log(log))
     with (
         watching() as progress,
         sanitize_log(
-            reading.log(log),
+            source,
             budget,
             objective=utility.build(),
             counts=counts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -40,7 +41,7 @@ def verify(
             log, release = log_and_release(paths, "verify")
             source = log if reading.detects else reading.log(log)
             verdict = verify_release(source, release, budget=budget, engine=reading.host())
-    show(verdict, text, json=json)
+    show(verdict, lambda found: text(found, _items(paths[-1])), json=json)
     if not verdict.ok:
         failed = [check.name for check in verdict.checks if not check.ok]
         raise VerificationError(
@@ -49,8 +50,24 @@ def verify(
         )
 
 
-def text(verdict: Verdict) -> RenderableType:
+def _items(release: Path) -> str:
+    """What the log of a release counts, by its manifest."""
+    from slogan.logs.words import ITEMS, PAIRS
+    from slogan.verification.evidence import read_manifest
+
+    for folder in (release / "public", release):
+        manifest, _ = read_manifest(folder / "manifest.json")
+        if manifest is not None:
+            return str(manifest.parameters.get(ITEMS, PAIRS))
+    return PAIRS
+
+
+def text(verdict: Verdict, items: str = "pairs") -> RenderableType:
     """Each check with its outcome."""
+    from slogan.logs.words import worded
+
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
-    rows = ((marks[c.ok], c.name, Text(c.detail, style="dim")) for c in verdict.checks)
+    rows = (
+        (marks[c.ok], c.name, Text(worded(c.detail, items), style="dim")) for c in verdict.checks
+    )
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))

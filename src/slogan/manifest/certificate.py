@@ -85,11 +85,17 @@ class Summary(Record):
     clicks_in: Count
     rows_without_click: Count
     bad_rows: dict[str, Count]
+    bad_users: Count = 0
+    """Users with a skipped row, as far as its user-ID could be read."""
+    emptied: tuple[str, ...] = ()
+    """The columns that came back empty."""
     clicks_out: Count
     pairs_out: Count
     users_out: Count
     test_run: bool
     seconds: dict[str, float]
+    items: Literal["pairs", "queries"] = "pairs"
+    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
     arrived: tuple[str, ...] = ()
     """What came to this process from an engine that runs elsewhere, each with its size."""
     warnings: tuple[str, ...] = ()

@@ -22,8 +22,8 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
-from slogan.logs.files import identifier, plain_glob
-from slogan.logs.rows import PACKINGS, literal
+from slogan.logs.files import field_sql, identifier, literal, plain_glob
+from slogan.logs.rows import PACKINGS, json_pointer
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
@@ -113,9 +113,12 @@ class Release(ABC):
             "clicks_in": counted.clicks,
             "rows_without_click": counted.rows_without_click,
             "bad_rows": counted.bad_rows,
+            "bad_users": counted.bad_users,
+            "emptied": self.log.columns.emptied,
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,
+            "items": self.log.items,
             "test_run": self.job.test_run,
             "seconds": self.job.steps.rounded(),
             "arrived": self.job.engine.arrived,
@@ -345,7 +348,10 @@ def _for_everybody(folder: Path) -> None:
 
 def id_warnings(file: Path, log: SearchLog) -> list[str]:
     """What the user-IDs of a released file look like that name people. For the curator alone."""
-    user = f"{identifier(log.columns.user)}::VARCHAR"
+    path = log.columns.path(log.columns.user)
+    user = f"{field_sql(path)}::VARCHAR"
+    if log.format == "jsonl" and len(path) > 1:  # a record is read as text
+        user = f"json_extract_string({identifier(path[0])}, {literal(json_pointer(*path[1:]))})"
     counts = ", ".join(
         f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"
         for pattern in _NAMES_PEOPLE.values()
@@ -388,8 +394,8 @@ def _reader(file: Path, log: SearchLog) -> str:
         options = f"columns={{{columns}}}, format='newline_delimited'"
         packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
         return f"read_json([{files}], {options}, compression='{packing}')"
-    raw = "" if log.format == "csv" else "delim='\t', quote='', escape='', "
-    header = f"header={str(log.header).lower()}"
+    raw = "" if log.format == "csv" else "quote='', escape='', "
+    header = f"delim={literal(log.delimiter)}, header={str(log.header).lower()}"
     options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"
     names = ", ".join(identifier(name) for name in log.columns.names)
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
     Fate,
@@ -191,7 +192,8 @@ class CuratorPage(Page):
         c = self.certificate
         empty = [f"{c.rows_without_click:,} rows without a click"] if c.rows_without_click else []
         bad = (f"{n:,} rows that could not be read: {why}" for why, n in c.bad_rows.items())
-        return [*empty, *bad]
+        whose = [f"Bad rows are of {c.bad_users:,} users, as far as known"] if c.bad_users else []
+        return [*empty, *bad, *whose]
 
     @property
     def utility(self) -> list[Fact]:
@@ -281,4 +283,5 @@ def curator_page(
     manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
 ) -> str:
     """The curator's report: the public one, and what was computed from the raw log."""
-    return render("curator.html", CuratorPage(manifest, certificate, evaluation))
+    page = CuratorPage(manifest, certificate, evaluation)
+    return worded_page(render("curator.html", page), page.items)

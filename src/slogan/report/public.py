@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from slogan.budget import PrivacyBudget, at_most, exact
+from slogan.logs.words import ITEMS, PAIRS, worded_page
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
 from slogan.manifest.promise import ACCEPTED, TEST_RUN, Weakness, Wording, weaknesses, wording_of
 from slogan.report.html import render
@@ -50,9 +51,14 @@ class Page:
         return PrivacyBudget(**self.manifest.budget.model_dump())
 
     @property
+    def items(self) -> str:
+        """What was counted and released: pairs, or queries."""
+        return str(self.manifest.parameters.get(ITEMS, PAIRS))
+
+    @property
     def words(self) -> Wording:
         """What is said of its kind of release."""
-        return wording_of(self.manifest.kind, self.budget)
+        return wording_of(self.manifest.kind, self.budget, self.manifest.parameters)
 
     @property
     def weaknesses(self) -> tuple[Weakness, ...]:
@@ -219,4 +225,5 @@ class PublicPage(Page):
 
 def public_page(manifest: Manifest) -> str:
     """The public report. It is given the manifest and nothing else, so it can show nothing else."""
-    return render("public.html", PublicPage(manifest))
+    page = PublicPage(manifest)
+    return worded_page(render("public.html", page), page.items)

@@ -16,10 +16,13 @@ import duckdb
 from slogan.errors import OptionError, SloganError, StorageError
 
 
-def connected(file: Path | None = None, *, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
+def connected(
+    file: Path | None = None, *, spill: Path | None = None, read_only: bool = False
+) -> duckdb.DuckDBPyConnection:
     """A database in memory or in a file; what does not fit goes to `spill`, or nowhere."""
     sql = duckdb.connect(
         database=":memory:" if file is None else file,
+        read_only=read_only,
         config={
             "temp_directory": "" if spill is None else str(spill),
             "autoinstall_known_extensions": "false",

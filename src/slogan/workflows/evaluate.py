@@ -19,12 +19,14 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.files import require_modest
 from slogan.logs.searchlog import SearchLog, Source, read
+from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, html_table, read_certificate
 from slogan.manifest.manifest import Manifest, Outputs, described, released_file
 from slogan.measures import (
     Comparison,
     Reference,
     Results,
+    Row,
     SideBySide,
     association,
     random_sample,
@@ -67,6 +69,8 @@ class About:
     users_matched: bool
     """Whether released users are known to be users of the log."""
     log: LogFacts
+    items: str = PAIRS
+    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,6 +128,15 @@ class Evaluation(SideBySide):
     def also_clicked(self) -> Association:
         """How well the release recommends a pair that was hidden from it."""
         return self.release[association.ALSO_CLICKED]
+
+    def headlines(self) -> list[Row]:
+        """The figures a person reads first; of queries without urls fewer differ."""
+        rows = super().headlines()
+        if self.about.items == PAIRS:
+            return rows
+        said = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
+        once = {row.label: row for row in said if not row.label.startswith("Urls")}
+        return list(once.values())
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `evaluate --json`."""
@@ -244,6 +257,7 @@ def evaluate(
                 coverage=None if released.coverage is None else float(released.coverage),
                 users_matched=matched,
                 log=_facts(counted, original),
+                items=source.items,
             ),
             release=results,
             yardstick=yardstick,

@@ -21,6 +21,7 @@ from slogan.engines.engine import Counted, Engine
 from slogan.errors import OptionError, ReleaseExistsError, TooFewUsersError
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes, html_table
 from slogan.measures import Totals
 from slogan.measures.supports import frequent_pairs
@@ -124,6 +125,8 @@ class Frontier(Generic[PointT_co]):
     output_size: int | None
     points: tuple[PointT_co, ...]
     seconds: dict[str, float]
+    items: str = PAIRS
+    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""
@@ -143,7 +146,7 @@ class Frontier(Generic[PointT_co]):
         present = {one.name for point in self.points for one in fields(point)}
         columns = {name: words for name, words in _COLUMNS.items() if name in present}
         rows = [[_number(getattr(point, name)) for name in columns] for point in self.points]
-        return [words or self.utility for words in columns.values()], rows
+        return [worded(words or self.utility, self.items) for words in columns.values()], rows
 
     def chart(self) -> Chart:
         """One line per δ; for what can only grow with the output, m·b at the largest δ."""
@@ -171,7 +174,7 @@ class Frontier(Generic[PointT_co]):
             utility=self.utility,
             facts=self._facts(),
             chart=chart,
-            headings=[one.name.replace("_", " ") for one in fields(self.points[0])],
+            headings=[self._heading(one.name) for one in fields(self.points[0])],
             rows=[[_cell(value) for value in astuple(point)] for point in self.points],
         )
         files = {
@@ -181,6 +184,9 @@ class Frontier(Generic[PointT_co]):
         }
         write_private(target, files)
 
+    def _heading(self, name: str) -> str:
+        return worded(name.replace("_", " "), self.items)
+
     def _facts(self) -> list[str]:
         log = f"{self.log.clicks:,} clicks, {self.log.users:,} users, {self.log.pairs:,} pairs"
         facts = [f"The log: {log}.", f"A pair is frequent from {self.min_support} of clicks on."]
@@ -188,7 +194,7 @@ class Frontier(Generic[PointT_co]):
             facts.append(MONOTONE)
         if self.output_size is not None:
             facts.append(f"At every budget {self.output_size:,} clicks are asked for.")
-        return facts
+        return [worded(fact, self.items) for fact in facts]
 
 
 @overload
@@ -252,7 +258,7 @@ def frontier(
         if runs < 1:
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
-        goal, kinds = objective_from(objective), Kinds.asked(association, None)
+        goal, asked = objective_from(objective), Kinds.asked(association, None)
         steps, settings = Steps(on_progress), engines.resolve(engine, log)
         source, plans = settings.describe(log), mode == "sanitize"
         with closing(settings.start(on_progress)) as host:
@@ -267,7 +273,7 @@ def frontier(
                     counted=replace(counted, rows=hist),  # so many runs are worth bringing it here
                     engine=host,
                     objective=goal,
-                    kinds=kinds,
+                    kinds=asked.for_log(urls=source.columns.url is not None),
                     selector=selector,
                     seeds=range(seed, seed + runs),
                     steps=steps,
@@ -277,12 +283,13 @@ def frontier(
         return Frontier(
             mode=mode,
             objective=goal.name,
-            utility=goal.utility if plans else "released pairs",
+            utility=worded(goal.utility if plans else "released pairs", source.items),
             log=LogSizes(clicks=sizes.clicks, users=sizes.users, pairs=sizes.pairs),
             min_support=str(_support(goal)),
             output_size=goal.output_size if plans and isinstance(goal, FrequentPairs) else None,
             points=points,
             seconds=steps.rounded(),
+            items=source.items,
         )
 
 
