@@ -41,7 +41,7 @@ def verify(
             log, release = log_and_release(paths, "verify")
             source = log if reading.detects else reading.log(log)
             verdict = verify_release(source, release, budget=budget, engine=reading.host())
-    show(verdict, lambda found: text(found, _items(paths[-1])), json=json)
+    show(verdict, lambda found: text(found, _items(Path(paths[-1]))), json=json)
     if not verdict.ok:
         failed = [check.name for check in verdict.checks if not check.ok]
         raise VerificationError(

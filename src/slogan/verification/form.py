@@ -11,7 +11,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,8 +24,12 @@ from pydantic_core import to_json
 
 from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
-from slogan.logs.files import ENCODINGS, identifier, open_bytes
-from slogan.logs.rows import PACKINGS, literal, parquet_sql
+from slogan.logs.files import identifier, literal, open_bytes
+from slogan.logs.columns import path_of
+from slogan.logs.rows import PACKINGS, parquet_sql
+from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import DELIMITERS, ENCODINGS
+from slogan.logs.words import ITEMS, QUERIES
 from slogan.manifest.manifest import Manifest, Outputs, released_file
 from slogan.manifest.promise import Promise, promise_of
 from slogan.registry import module_names
@@ -35,7 +39,7 @@ from slogan.storage.database import connected
 from slogan.storage.folders import scratch_folder
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written
-from slogan.verification.comparison import Counted
+from slogan.verification.comparison import Counted, fields_of
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
 _ORDER = 'TRY_CAST("user" AS HUGEINT) NULLS LAST, "user", query, url'
@@ -111,15 +115,29 @@ def _rows_fault(sql: duckdb.DuckDBPyConnection, released: Path, again: Path) -> 
 
 
 def _columns(shown: Counted) -> str:
-    """SQL of the released columns: the modelled ones, each of its type, and empty ones."""
+    """SQL of the released columns: the modelled values, each of its type, and nothing else."""
     columns = shown.log.columns
-    roles = {columns.user: '"user"', columns.query: "query", columns.url: "url"}
-    if columns.count is not None:
-        roles[columns.count] = "clicks"
+    texts = {"user": '"user"', "query": "query", "url": "nullif(url, '')", "count": "clicks"}
+    values = {columns.path(name): texts[role] for role, name in columns.roles.items()}
     return ", ".join(
-        f"CAST({roles.get(name, 'NULL')} AS {kind}) AS {identifier(name)}"
+        f"{_value((name,), kind, values)} AS {identifier(name)}"
         for name, kind in zip(columns.names, shown.types, strict=True)
     )
+
+
+def _value(path: tuple[str, ...], kind: str, values: Mapping[tuple[str, ...], str]) -> str:
+    """SQL of what is written at a path: a value, a record around some, or nothing."""
+    if path in values:
+        return f"CAST({values[path]} AS {kind})"
+    below = [value for value in values if value[: len(path)] == path]
+    if not below:
+        return f"CAST(NULL AS {kind})"
+    # A record of Parquet declares its fields; one of JSON has those that are named.
+    fields = fields_of(kind) or {
+        one[len(path)]: "BIGINT" if values[one] == "clicks" else "VARCHAR" for one in below
+    }
+    inside = (f"{literal(n)}: {_value((*path, n), k, values)}" for n, k in fields.items())
+    return f"{{{', '.join(inside)}}}"
 
 
 def _options(shown: Counted) -> str:
@@ -129,8 +147,13 @@ def _options(shown: Counted) -> str:
     packing = f"COMPRESSION {PACKINGS[log.compression]}"
     if log.format == "jsonl":
         return f"FORMAT json, {packing}"
-    raw = "" if log.format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
-    return f"FORMAT csv, {raw}HEADER {log.header}, {packing}"
+    raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "
+    between = f"DELIMITER {literal(_delimiter(log))}"
+    return f"FORMAT csv, {between}, {raw}HEADER {log.header}, {packing}"
+
+
+def _delimiter(log: SearchLog) -> str:
+    return "\t" if log.format == "tsv" else log.delimiter
 
 
 def _parts_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, parts: list[Path]) -> str | None:
@@ -160,15 +183,20 @@ def _header(shown: Counted) -> str | None:
     log = shown.log
     if not log.header or log.format == "jsonl":
         return None
-    names = log.columns.names
-    return "\t".join(names) if log.format == "tsv" else ",".join(map(_quoted, names))
+    return _line(log, log.columns.names)
+
+
+def _line(log: SearchLog, fields: Sequence[str]) -> str:
+    sign = _delimiter(log)
+    quoted = fields if log.format == "tsv" else [_quoted(text, sign) for text in fields]
+    return sign.join(quoted)
 
 
 def _written(shown: Counted, rows: duckdb.DuckDBPyConnection) -> Iterator[str]:
     log, columns = shown.log, shown.log.columns
     while some := rows.fetchmany(10_000):
         for user, query, url, clicks in some:
-            known = {columns.user: user, columns.query: query, columns.url: url}
+            known = {columns.user: user, columns.query: query, columns.url: url or None}
             values = [
                 clicks if name == columns.count else known.get(name) for name in columns.names
             ]
@@ -176,14 +204,11 @@ def _written(shown: Counted, rows: duckdb.DuckDBPyConnection) -> Iterator[str]:
                 fields = dict(zip(columns.names, values, strict=True))
                 yield json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
             else:
-                texts = ["" if value is None else str(value) for value in values]
-                yield (
-                    "\t".join(texts) if log.format == "tsv" else ",".join(map(_quoted, texts))
-                ) + "\n"
+                yield _line(log, ["" if v is None else str(v) for v in values]) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if {*text} & {*'",\r\n'} else text
+def _quoted(text: str, sign: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if {*text} & {*f'"{sign}\r\n'} else text
 
 
 def _container_fault(file: Path, shown: Counted) -> str | None:
@@ -283,8 +308,11 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
         "time_limit": _number,
         "gap": _number,
-        "encoding": _one_of(*ENCODINGS),
+        "encoding": _one_of(*ENCODINGS.values()),
         "on_bad_row": _one_of("error", "skip"),
+        "searches": _one_of("all"),
+        "fold": _one_of("yes"),
+        ITEMS: lambda value: value == QUERIES and manifest.log.url is None,
         "selector": _one_of(*module_names("slogan.dp.selection")),
         "association": _one_of(*_GROUPINGS),
         "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
@@ -344,6 +372,7 @@ def manifest_as_written(evidence: Evidence) -> Finding:
         "has a wording that is not a digest": _DIGEST.fullmatch(manifest.wording) is None,
         "names another file than the released log": log.file
         != f"log.{log.format}{log.compression}",
+        "says other things of its columns than follow from them": not _plain_log(manifest),
         "has an account that does not follow from its stages": not account_as_written(evidence),
         "has outputs that the mechanism cannot have given": not _plain_outputs(manifest),
     }
@@ -355,6 +384,21 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a name stands twice")
     return dict(pairs)
+
+
+def _plain_log(manifest: Manifest) -> bool:
+    """Whether items, emptied columns and delimiter are what the columns and the format say."""
+    log = manifest.log
+    roles = [name for name in (log.user, log.query, log.url, log.count) if name is not None]
+    modelled = {path_of(name, log.columns)[:1] for name in roles}
+    emptied = tuple(name for name in log.columns if (name,) not in modelled)
+    older = not log.emptied and manifest.slogan_version != version("slogan")
+    return (
+        (log.emptied == emptied or older)
+        and (log.delimiter is None or log.delimiter in DELIMITERS.values())
+        and (log.delimiter is None or log.format == "csv")
+        and (manifest.parameters.get(ITEMS) == QUERIES) == (log.url is None)
+    )
 
 
 def _plain_versions(manifest: Manifest) -> bool:
