@@ -67,6 +67,7 @@ _GUARDS = {
     "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
     "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
     "verification/form.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/released_bytes.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/mechanism.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/users.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/plain_reader.py": ["tests/unit/verification/test_plain_reader.py"],

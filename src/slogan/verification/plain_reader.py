@@ -4,7 +4,6 @@ It is written from the documentation and shares no code with the engines, so tha
 theirs shows as a difference. It is slow, and simple enough to be read in a minute.
 """
 
-import codecs
 import json
 import math
 import re
@@ -27,8 +26,8 @@ _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
     r"\+?-?((\d+(_\d+)*)?\.?(\d+(_\d+)*)?(e[+-]?\d+(_\d+)*)?|inf|infinity|nan)", re.ASCII
 )
-_CP1252 = "".join(bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(256))
-"""The character of each byte. Five bytes have none: they stay the controls that they are."""
+_CP1252 = {n: bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(128, 160)}
+"""The characters of the bytes that Latin-1 reads as controls; five have none and stay controls."""
 _SPACES = re.compile("[ \t\n\f\r\u00a0\u2000-\u200a\u3000]+")
 _SCHEMES = re.compile(r"([a-z][a-z0-9+.-]*://[ ]*)+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
@@ -114,7 +113,7 @@ def row_reader(log: SearchLog) -> Callable[[bytes], Row]:
 def decoded(line: bytes, encoding: str) -> str:
     """The text of a line."""
     if encoding == "cp1252":
-        return codecs.charmap_decode(line, "strict", _CP1252)[0]
+        return line.decode("latin-1").translate(_CP1252)
     return line.decode(encoding)
 
 
@@ -152,7 +151,7 @@ def _from_json(text: str, paths: Mapping[str, Sequence[str]], rules: Rules) -> R
         return _refused(UNREADABLE)
     if not isinstance(found, dict):
         return _refused(UNREADABLE)
-    values = {role: _inside(found, path) for role, path in paths.items()}
+    values = {role: _inside(cast("object", found), path) for role, path in paths.items()}
     if any(isinstance(value, dict | list) for value in values.values()):
         return _refused(NESTED)
     return judged({role: _json_text(value) for role, value in values.items()}, rules)
