@@ -322,7 +322,7 @@ def _texts(table: duckdb.DuckDBPyRelation, leaves: Mapping[str, tuple[str, ...]]
         for name, kind in zip(table.columns, table.types, strict=True)
         if str(kind) in _LENGTHS
     ]
-    lengths += [f"sum(octet_length(({field_sql(path)})::BLOB))" for path in leaves.values()]
+    lengths += [f"sum(strlen(({field_sql(path)})::VARCHAR))" for path in leaves.values()]
     sums = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
     return sum(int(length or 0) for length in sums)
 

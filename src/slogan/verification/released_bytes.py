@@ -23,8 +23,10 @@ from slogan.storage.folders import scratch_folder
 from slogan.verification.comparison import Counted, fields_of
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
-_ORDER = 'TRY_CAST("user" AS HUGEINT) NULLS LAST, "user", query, url'
-"""Integers in their own order, any other ID in that of its bytes."""
+_KEYS = ('TRY_CAST(s."user" AS HUGEINT) NULLS LAST', 's."user"', "s.query", "s.url")
+_ORDER = ", ".join(_KEYS)
+"""Integers in their own order, any other ID in that of its bytes; released columns have names of
+their own, which may be those of others here."""
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """Deflate, no name, no comment, no extra field, no time."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -60,7 +62,7 @@ def _file_fault(
         again = folder / f"again{shown.log.suffix}"
         sql.execute("SET preserve_insertion_order = true")
         sql.execute(
-            f"COPY (SELECT {_columns(shown)} FROM shown_rows ORDER BY {_ORDER}) "
+            f"COPY (SELECT {_columns(shown)} FROM shown_rows s ORDER BY {_ORDER}) "
             f"TO {literal(str(again))} ({_options(shown)})"
         )
         if _same(released.open("rb"), again.open("rb")):
@@ -141,11 +143,11 @@ def _parts_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, parts: list[Pat
     """What is wrong with a log in parts, as Spark writes it."""
     if shown.log.format == "parquet":
         given = sql.execute('SELECT "user", query, url FROM shown_rows ORDER BY n').fetchall()
-        order = f'SELECT "user", query, url FROM shown_rows ORDER BY {_ORDER}'
+        order = f'SELECT "user", query, url FROM shown_rows s ORDER BY {_ORDER}'
         if given != sql.execute(order).fetchall():
             return "the rows are not in the documented order"
     else:
-        rows = sql.execute(f'SELECT "user", query, url, clicks FROM shown_rows ORDER BY {_ORDER}')
+        rows = sql.execute(f'SELECT "user", query, url, clicks FROM shown_rows s ORDER BY {_ORDER}')
         expected = _written(shown, rows)
         for part in parts:
             with open_bytes(part, shown.log.compression) as data:
