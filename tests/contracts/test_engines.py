@@ -180,7 +180,7 @@ def test_what_spark_does_not_read_is_refused_with_a_way_on(spark, tmp_path):
     logs = {
         "fields inside columns": read(tmp_path / "log.parquet", user="who.id"),
         "fold": read(save(tmp_path, "log.tsv", ROWS), fold=True),
-        "no other table or database": read(tmp_path / "log.duckdb"),
+        "does not read DuckDB databases": read(tmp_path / "log.duckdb"),
     }
     for words, log in logs.items():
         with pytest.raises(errors.OptionError, match=words) as caught:

@@ -80,10 +80,10 @@ def _advised(inspection: Inspection) -> list[str]:
 
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
-    from slogan.logs.words import PAIRS, worded
+    from slogan.logs.words import QUERIES, worded
 
     items, sizes = inspection.log.items, (inspection.whole, inspection.shared)
-    names = ("clicks", "users", "queries", *(("urls", "pairs") if items == PAIRS else ()))
+    names = ("clicks", "users", "queries", *(("urls", "pairs") if items != QUERIES else ()))
     rows = (
         [worded(name, items), *(f"{getattr(size, name):,}" for size in sizes)] for name in names
     )

@@ -27,7 +27,7 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
-from slogan.logs.words import PAIRS, QUERIES
+from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
 Source = str | Path | Sequence[str | Path]
@@ -96,8 +96,10 @@ class SearchLog(Form):
 
     @property
     def items(self) -> str:
-        """What is counted and released: pairs of query and url, or queries where no url is."""
-        return QUERIES if self.columns.url is None else PAIRS
+        """What is counted: clicks on pairs, searches for queries, or all searches."""
+        if self.columns.url is None:
+            return QUERIES
+        return SEARCHES if self.searches == "all" else PAIRS
 
     @property
     def counts_searches(self) -> bool:

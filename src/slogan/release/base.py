@@ -22,6 +22,7 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
+from slogan.logs.databases import Database
 from slogan.logs.files import field_sql, identifier, literal, plain_glob
 from slogan.logs.rows import PACKINGS, json_pointer
 from slogan.logs.searchlog import SearchLog
@@ -293,6 +294,7 @@ class Release(ABC):
 
     def certificate(self) -> Certificate:
         """What was computed from the raw log, with its checksums, for the curator only."""
+        table = self.log.table
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
         inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
         return certificate_type(self.job.kind).model_validate(
@@ -302,6 +304,7 @@ class Release(ABC):
                 "inputs": inputs,
                 "columns": asdict(self.log.columns),
                 "seed": self.job.seed,
+                **({"sql": table.sql} if isinstance(table, Database) and not table.table else {}),
             }
         )
 

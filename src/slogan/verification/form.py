@@ -21,7 +21,7 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.logs.columns import path_of
 from slogan.logs.text import DELIMITERS, ENCODINGS
-from slogan.logs.words import ITEMS, QUERIES
+from slogan.logs.words import ITEMS, PAIRS, QUERIES, SEARCHES
 from slogan.manifest.manifest import Manifest, Outputs
 from slogan.manifest.promise import Promise, promise_of
 from slogan.registry import module_names
@@ -70,7 +70,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "on_bad_row": _one_of("error", "skip"),
         "searches": _one_of("all"),
         "fold": _one_of("yes"),
-        ITEMS: lambda value: value == QUERIES and manifest.log.url is None,
+        ITEMS: _one_of(QUERIES, SEARCHES),
         "selector": _one_of(*module_names("slogan.dp.selection")),
         "association": _one_of(*_GROUPINGS),
         "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
@@ -150,12 +150,14 @@ def _plain_log(manifest: Manifest) -> bool:
     roles = [name for name in (log.user, log.query, log.url, log.count) if name is not None]
     modelled = {path_of(name, log.columns)[:1] for name in roles}
     emptied = tuple(name for name in log.columns if (name,) not in modelled)
+    searched = SEARCHES if manifest.parameters.get("searches") == "all" else PAIRS
+    items = QUERIES if log.url is None else searched
     older = not log.emptied and manifest.slogan_version != version("slogan")
     return (
         (log.emptied == emptied or older)
         and (log.delimiter is None or log.delimiter in DELIMITERS.values())
         and (log.delimiter is None or log.format == "csv")
-        and (manifest.parameters.get(ITEMS) == QUERIES) == (log.url is None)
+        and manifest.parameters.get(ITEMS, PAIRS) == items
     )
 
 

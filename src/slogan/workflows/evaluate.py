@@ -19,8 +19,14 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.files import require_modest
 from slogan.logs.searchlog import SearchLog, Source, read
-from slogan.logs.words import PAIRS, worded
-from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, html_table, read_certificate
+from slogan.logs.words import PAIRS, QUERIES, worded
+from slogan.manifest.certificate import (
+    CURATOR_ONLY,
+    LogSizes,
+    html_table,
+    read_certificate,
+    require_query,
+)
 from slogan.manifest.manifest import Manifest, Outputs, described, released_file
 from slogan.measures import (
     Comparison,
@@ -70,7 +76,7 @@ class About:
     """Whether released users are known to be users of the log."""
     log: LogFacts
     items: str = PAIRS
-    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -132,9 +138,9 @@ class Evaluation(SideBySide):
     def headlines(self) -> list[Row]:
         """The figures a person reads first; of queries without urls fewer differ."""
         rows = super().headlines()
-        if self.about.items == PAIRS:
-            return rows
         said = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
+        if self.about.items != QUERIES:
+            return said
         once = {row.label: row for row in said if not row.label.startswith("Urls")}
         return list(once.values())
 
@@ -216,7 +222,9 @@ def evaluate(
     with shown(progress) as on_progress, place as where:
         released = _read_release(where)
         settings = engines.resolve(engine, log)
-        source = log if isinstance(log, SearchLog) else _original(log, released.manifest, settings)
+        source = log
+        if not isinstance(source, SearchLog):
+            source = _original(source, where, released.manifest, settings)
         min_supports = _supports(min_support, released.manifest)
         steps = Steps(on_progress)
         with closing(settings.start(on_progress)) as host, steps.step("count"):
@@ -327,9 +335,13 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     return table
 
 
-def _original(log: Source, manifest: Manifest | None, settings: EngineSettings) -> SearchLog:
+def _original(
+    log: Source, release: object, manifest: Manifest | None, settings: EngineSettings
+) -> SearchLog:
     if manifest is None:
         return settings.describe(log)
+    if isinstance(release, str | Path):
+        require_query(Path(release), "evaluate", log)
     told = manifest.parameters
     return described(
         log,

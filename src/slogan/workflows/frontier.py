@@ -126,7 +126,7 @@ class Frontier(Generic[PointT_co]):
     points: tuple[PointT_co, ...]
     seconds: dict[str, float]
     items: str = PAIRS
-    """What pairs and clicks stand for: query-url pairs and clicks, or queries and searches."""
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""

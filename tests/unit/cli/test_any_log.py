@@ -203,7 +203,11 @@ def test_searches_without_a_click_are_left_out_or_kept(here, save, tmp_path):
     assert "Left out 20 searches without a click (--searches all keeps them)." in left_out.stderr
     kept = json.loads(here("inspect", file, "--searches", "all", "--json").stdout)
     assert (kept["clicks"], kept["pairs"], kept["urls"]) == (40, 2, 1)
-    assert here("sanitize", file, "-o", "out", *BUDGET, "--searches", "all").returncode == 0
+    made = here("sanitize", file, "-o", "out", *BUDGET, "--searches", "all")
+    assert made.returncode == 0
+    assert not re.search(r"\bclicks\b", made.stderr)
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert not re.search(r"\bclicks\b", re.sub(r"<style>.*?</style>|<[^>]+>", " ", page))
     released = (tmp_path / "out/public/log.tsv").read_text().splitlines()[1:]
     assert {line.partition("\t")[2] for line in released} == {"q\tu.com", "q\t"}
     assert here("verify", file, "out").returncode == 0

@@ -263,3 +263,25 @@ def test_addresses_that_are_not_read_come_with_a_command(address, command):
     with pytest.raises(errors.OptionError) as caught:
         read(address)
     assert command in caught.value.hint
+
+
+def test_verify_and_evaluate_say_which_query_they_need(tmp_path):
+    """The query is the curator's, and is shown with the command that runs it."""
+    place = tmp_path / "log.duckdb"
+    with duckdb.connect(str(place)) as sql:
+        sql.execute(
+            "CREATE TABLE clicks AS SELECT i AS id, 'q' AS query, 'u' AS url FROM range(90) r(i)"
+        )
+    log = read(place, user="id", sql="SELECT * FROM clicks WHERE id < 80")
+    with slogan.sanitize(log, BUDGET, solver="exact") as release:
+        release.save(tmp_path / "out")
+
+    command = f"slogan verify {place} {tmp_path}/out --sql 'SELECT * FROM clicks WHERE id < 80'"
+    with pytest.raises(errors.OptionError, match="made from a query") as caught:
+        slogan.verify(place, tmp_path / "out")
+    assert caught.value.hint == f"run: {command} --user id --query query --url url --count none"
+    with pytest.raises(errors.OptionError, match="made from a query"):
+        slogan.evaluate(str(place), tmp_path / "out")
+    assert slogan.verify(log, tmp_path / "out").ok
+    public = "".join(file.read_text() for file in (tmp_path / "out/public").glob("*.[jh]*"))
+    assert "WHERE" not in public

@@ -7,6 +7,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
+from slogan.logs.databases import Database
 from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8, OPEN_QUOTE
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.text import CP1252
@@ -41,19 +42,32 @@ _ROWS = f"""
 
 def rows(session: SparkSession, log: SearchLog) -> DataFrame:
     """Every row of the log with the reason why it cannot be counted, if any."""
-    if any(name not in log.columns.names for name in log.columns.roles.values()):
+    _require_supported(log)
+    kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
+    source = kinds[log.format](session, log)
+    return run(_ROWS, {"searches": log.counts_searches}, source=source)
+
+
+def _require_supported(log: SearchLog) -> None:
+    """Refuse what only DuckDB reads, with the way out."""
+    if log.table is not None and not isinstance(log.table, DataFrame):
+        kind = f"{log.table.kind} databases" if isinstance(log.table, Database) else "such tables"
         raise OptionError(
-            "Spark does not read fields inside columns",
-            hint="give a Spark DataFrame with columns of their own, or use --engine duckdb",
+            f"Spark does not read {kind}",
+            hint="use --engine duckdb, or export the table as Parquet and give the files",
+        )
+    nested = [name for name in log.columns.roles.values() if name not in log.columns.names]
+    if nested:
+        raise OptionError(
+            f"Spark does not read fields inside columns: {', '.join(nested)}",
+            hint="use --engine duckdb; or, in Python, give a Spark DataFrame in which the fields "
+            "are columns: frame.selectExpr('who.id AS user', ...)",
         )
     if log.fold:
         raise OptionError(
             "Spark does not fold queries and urls",
-            hint="fold them in a Spark DataFrame (lower, trim), or use --engine duckdb",
+            hint="use --engine duckdb; or fold in a Spark DataFrame: lower(trim(query))",
         )
-    kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
-    source = kinds[log.format](session, log)
-    return run(_ROWS, {"searches": log.counts_searches}, source=source)
 
 
 def paths(log: SearchLog) -> list[str]:
@@ -83,11 +97,7 @@ def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
     """A log whose columns have types: Parquet, or a frame."""
     if isinstance(log.table, DataFrame):
         return log.table
-    if log.table is not None:
-        raise OptionError(
-            "Spark counts files and Spark DataFrames, and no other table or database",
-            hint="give one of these, or use --engine duckdb",
-        )
+    _require_supported(log)
     return _parquet(session, paths(log))
 
 
