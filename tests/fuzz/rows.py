@@ -81,6 +81,11 @@ def _line(kind: str, fields: list[str], rng: Random, sign: str) -> bytes:
     return "\t".join(fields).encode()
 
 
+def lines_of(data: bytes) -> list[bytes]:
+    """Every line that is not empty; a return before its end is part of it."""
+    return [line for part in data.split(b"\n") if (line := part.removesuffix(b"\r"))]
+
+
 def read_by_duckdb(file, **options):
     """Each row as slogan's SQL reads it, in order, and the lines the reader gave up on."""
     log = read(file, on_bad_row="skip", **options)

@@ -4,7 +4,7 @@ A function of one text alone, so that no row changes how another is read. Foldin
 folding it once.
 """
 
-_SPACES = r"[\s\x{a0}\x{2000}-\x{200a}\x{3000}]+"
+_SPACES = r"[\s\x{a0}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]+"
 
 
 def folded_query(text: str) -> str:

@@ -28,7 +28,7 @@ _NUMBER = re.compile(
 )
 _CP1252 = {n: bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(128, 160)}
 """The characters of the bytes that Latin-1 reads as controls; five have none and stay controls."""
-_SPACES = re.compile("[ \t\n\f\r\u00a0\u2000-\u200a\u3000]+")
+_SPACES = re.compile("[ \t\n\f\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 _SCHEMES = re.compile(r"([a-z][a-z0-9+.-]*://[ ]*)+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _PLACE = re.compile("0|[1-9][0-9]*")

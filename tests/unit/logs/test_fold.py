@@ -3,6 +3,7 @@
 import re
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from tests.unit.logs.test_rows_locality import rows_of
 import slogan
 from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.searchlog import read
+from slogan.verification import plain_reader
 
 urls = st.one_of(
     nasty_text,
@@ -40,7 +42,28 @@ def test_folding_twice_is_folding_once(text):
     for sql in (folded_query, folded_url):
         once = fold(sql, text)
         assert fold(sql, once) == once
-        assert once or not re.sub(r"[\s\u00a0\u2000-\u200a\u3000]", "", text)
+        assert once or not re.sub(r"[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]", "", text)
+
+
+def test_the_verifier_folds_every_character_alike():
+    """Engine and verifier fold with code of their own."""
+    texts = [f"A{chr(n)} " for n in range(1, 0x110000) if not 0xD800 <= n < 0xE000]
+    with duckdb.connect() as sql:
+        sql.register("texts", {"t": np.array(texts, dtype=object)})
+        found = sql.execute(
+            f"SELECT t, {folded_query('t')}, {folded_url('t')} FROM texts"
+        ).fetchall()
+    assert [
+        text
+        for text, query, url in found
+        if (query, url) != (plain_reader.folded_query(text), plain_reader.folded_url(text))
+    ] == []
+
+
+@given(text=urls)
+def test_the_verifier_folds_urls_alike(text):
+    assert plain_reader.folded_query(text) == fold(folded_query, text)
+    assert plain_reader.folded_url(text) == fold(folded_url, text)
 
 
 def test_a_url_that_is_nothing_but_a_scheme_stays_a_click():
