@@ -221,9 +221,16 @@ def announce(log: SearchLog) -> SearchLog:
     return log
 
 
+_OF_ONE = {"come back": "comes back"}
+
+
 def emptied_columns(names: Sequence[str], will: str) -> list[str]:
     """The columns that come back empty."""
-    return [f"{len(names)} other columns {will} empty: {', '.join(names)}."] if names else []
+    if not names:
+        return []
+    if len(names) == 1:
+        return [f"1 other column {_OF_ONE.get(will, will)} empty: {names[0]}."]
+    return [f"{len(names)} other columns {will} empty: {', '.join(names)}."]
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> list[str]:

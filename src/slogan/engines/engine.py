@@ -95,7 +95,7 @@ class Engine(Protocol):
         ...
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
-        """Count a log and remember what the numbers of its histogram stand for.
+        """Count a log and remember the texts behind the numbers of its histogram.
 
         Args:
             log: The log; an engine counts one.
@@ -172,7 +172,7 @@ Trace = tuple[tuple[int, float, float], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Packed:
-    """What an engine says to a packing problem."""
+    """An engine's solution of a packing problem."""
 
     left: Remainder
     """The clicks on the pairs that are left, of all their holders."""
@@ -214,7 +214,7 @@ class Advice:
 
 @runtime_checkable
 class Advisor(Protocol):
-    """What an engine can do besides: say what reading a log in another way would change."""
+    """An engine that can also report what other reading options would change."""
 
     def advice(self) -> Advice:
         """Look at the counted log."""

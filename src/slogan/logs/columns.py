@@ -56,7 +56,7 @@ class Columns:
         return {role: name for role, name in roles.items() if name is not None}
 
     def path(self, name: str) -> tuple[str, ...]:
-        """The column that a name stands for, and the fields inside it that lead to its value."""
+        """The column of a name, and the fields inside it that lead to its value."""
         return path_of(name, self.names)
 
     @property
@@ -124,7 +124,7 @@ def _require_names(names: tuple[str, ...]) -> None:
 
 
 def known_names(role: str, names: tuple[str, ...]) -> list[str]:
-    """The columns whose names say that they have this role: all under the best of these names."""
+    """The columns whose names fit a role; only those under the best known name."""
     plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names}
     for known in _KNOWN_AS[role]:
         if fitting := [name for name in names if plain[name] == known]:
@@ -154,8 +154,8 @@ def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -
 
 def _which(role: str, names: tuple[str, ...]) -> str:
     if len(names) == 1:
-        return "the log has one column only"
-    return f"no name among the {len(names)} columns says which is the {role}"
+        return "found only one column"
+    return f"cannot tell which of the {len(names)} columns is the {role}"
 
 
 def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:

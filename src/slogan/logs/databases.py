@@ -4,6 +4,7 @@ The columns that are needed are copied into a private Parquet file when the log 
 are those that the database declares; a value that is not of its column's type is missing.
 """
 
+import difflib
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -75,7 +76,7 @@ class Database:
             for name, kind in self.schema
         )
         target = f"TO {literal(file)} (FORMAT parquet)"
-        with _said(self.kind, self.place):
+        with _reworded(self.kind, self.place):
             if self.kind == "DuckDB":
                 with connected(Path(self.place), spill=Path(file).parent, read_only=True) as sql:
                     sql.execute(f"COPY (SELECT {columns} FROM ({self.sql})) {target}")
@@ -108,7 +109,7 @@ def database(source: str, query: str | None) -> Database | None:
         kind = _kind(Path(place))
     if table and query is not None:
         raise OptionError("a table and a query are both given", hint="leave ::TABLE out, or --sql")
-    with _said(kind, place):
+    with _reworded(kind, place):
         if query is None:
             table = _table(kind, place, table)
         schema = _schema(kind, place, table, query)
@@ -130,14 +131,14 @@ def _kind(file: Path) -> str:
 
 
 @contextmanager
-def _said(kind: str, place: str) -> Generator[None]:
-    """Say in words of our own what a database says: it may quote values, or a password."""
+def _reworded(kind: str, place: str) -> Generator[None]:
+    """Replace the messages of databases, which may quote values or a password."""
     try:
         yield
     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as cause:
-        said = str(cause).partition("\n")[0]
+        first = str(cause).partition("\n")[0]
         raise OptionError(
-            f"{kind} does not run the query: {said}", hint="correct --sql, or the table"
+            f"{kind} does not run the query: {first}", hint="correct --sql, or the table"
         ) from None
     except (duckdb.Error, sqlite3.Error):
         raise LogFormatError(
@@ -180,7 +181,7 @@ def _connected_to_server(address: str) -> Generator[Any]:
     except psycopg.OperationalError:
         raise LogNotFoundError(
             f"the PostgreSQL server on {host} cannot be reached, or refuses",
-            hint="try psql with the same address; a password belongs into ~/.pgpass",
+            hint="try psql with the same address; keep the password in ~/.pgpass",
         ) from None
     except (psycopg.ProgrammingError, psycopg.DataError):
         raise OptionError(
@@ -190,8 +191,8 @@ def _connected_to_server(address: str) -> Generator[Any]:
 
 
 def _table(kind: str, place: str, named: str) -> str:
-    """The name of the table, which need not be given if there is one only."""
-    if named:
+    """The name of the table, which need not be given if the database has only one."""
+    if "." in named:  # a schema and a table
         return named
     own = "table_schema NOT IN ('information_schema', 'pg_catalog')"
     listed = f"SELECT table_name FROM information_schema.tables WHERE {own} ORDER BY table_name"
@@ -202,8 +203,15 @@ def _table(kind: str, place: str, named: str) -> str:
         )
     with _opened(kind, place) as sql:
         names = [_text(name) or "" for (name,) in sql.execute(listed).fetchall()]
-    if len(names) == 1:
-        return names[0]
+    if named in names or (len(names) == 1 and not named):
+        return named or names[0]
+    if close := difflib.get_close_matches(named, names, n=1):
+        raise OptionError(
+            f"the {kind} database has no table {named!r}; did you mean {close[0]!r}?",
+            hint=f"give {Path(place).name}::{close[0]}"
+            if kind != "PostgreSQL"
+            else f"give ::{close[0]} after the address",
+        )
     raise OptionError(
         f"the {kind} database has {len(names)} tables{': ' * bool(names)}{', '.join(names[:20])}",
         hint="name one: DATABASE::TABLE; or give --sql 'SELECT …'",

@@ -26,7 +26,7 @@ _BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
 MOST_TIMES = 100
 """Logs shrink to a tenth, and rarely to a fiftieth."""
 ALWAYS_ALLOWED = 1 << 30
-"""Bytes that are no danger however tightly they are packed."""
+"""Unpacked bytes that are always allowed."""
 
 _SUFFIXES = {
     "tsv": (".tsv", ".tab", ".txt"),
@@ -85,7 +85,7 @@ def expand(paths: Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _usable(file: Path) -> Path:
-    """The file, if it can be read twice, unlike a pipe, and an engine can be told its name."""
+    """The file, if it can be read twice, unlike a pipe, and has a name that engines can open."""
     with reported(file):
         regular = file.is_file()
     if not regular:
@@ -137,7 +137,11 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
         )
     if log_format not in FORMATS:
         hint = f"give --format, one of: {', '.join(FORMATS)}"
-        raise LogFormatError(f"the format of {file.name} cannot be told from its name", hint=hint)
+        problem = f"the name of {file.name} does not show its format"
+        if given is not None:
+            problem = f"there is no format {given[:20]!r}"
+            hint += "; a database is named by its ending: log.duckdb::TABLE"
+        raise LogFormatError(problem, hint=hint)
     if log_format == "parquet" and compression:
         raise LogFormatError(
             f"{file.name} is Parquet inside {compression}, which is not read",
@@ -148,7 +152,7 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
 
 @contextmanager
 def reported(file: Path) -> Generator[None]:
-    """Say in words of our own that a file cannot be read, or unpacked."""
+    """Raise slogan's own error for a file that cannot be opened or unpacked."""
     try:
         yield
     except _BROKEN as cause:
@@ -160,8 +164,8 @@ def reported(file: Path) -> Generator[None]:
 
 
 def unreadable(file: Path) -> LogFormatError:
-    """The file is not what its name says."""
-    hint = "check that the file is complete and that its name says what it is"
+    """The error for a file that is not of the format of its name."""
+    hint = "check that the file is complete and that its name ends with its format"
     return LogFormatError(f"{file.name} is not a readable file of its kind", hint=hint)
 
 
@@ -201,12 +205,12 @@ def parquet_schema(file: Path) -> list[tuple[str, str]]:
 def _parquet(file: Path) -> Generator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]]:
     """A Parquet file as a table of a database."""
     with reported(file), file.open("rb"):
-        pass  # DuckDB does not say why a file cannot be opened
+        pass  # DuckDB does not give the reason if a file cannot be opened
     try:
         with connected() as connection:
             yield connection, connection.read_parquet(plain_glob(file), hive_partitioning=False)
     except duckdb.Error:
-        raise unreadable(file) from None  # what DuckDB says may quote the log
+        raise unreadable(file) from None  # DuckDB's message may quote the log
 
 
 def open_bytes(file: Path, compression: str) -> IO[bytes]:
@@ -235,7 +239,7 @@ def require_sound(file: Path, compression: str) -> None:
 
 
 def require_modest(file: Path, asked: Mapping[str, str]) -> None:
-    """Refuse a Parquet file of few bytes that stand for very many; `asked`: columns by meaning."""
+    """Refuse a small Parquet file that unpacks to very much; `asked`: columns by role."""
     allowed = _allowed(file)
     with _parquet(file) as (connection, table):
         kinds = dict(zip(table.columns, table.types, strict=True))

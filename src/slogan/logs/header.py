@@ -1,4 +1,4 @@
-"""Header: the columns of a log and their kinds, for a person who has to say which is which.
+"""Header: the columns of a log and their kinds, for a person who has to name the roles.
 
 Shown to the curator alone, and no value with them: where no type is declared, the kind of a column
 comes from a look at its first rows. Nothing else may depend on it.
@@ -43,7 +43,7 @@ class Header:
 
     columns: tuple[ColumnKind, ...]
     declared: bool
-    """Whether the kinds are declared types, and not told from rows."""
+    """Whether the kinds are declared types, not guessed from rows."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `inspect --show-header --json`."""

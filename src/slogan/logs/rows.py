@@ -1,8 +1,9 @@
 """Rows of a log: the SQL that turns any source into user, query, url, clicks, or a reason why not.
 
-Engines and verifier read by the same words, so that both mean the same rows.
+The verifier reads the same rows with code of its own: `verification/plain_reader.py`.
 """
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def _number(value: str) -> str:
 def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:
     """The table function that reads the log's files, which `whole_lines` has made readable.
 
-    A record of a text file is a line, whatever stands in it: read whole, and split afterwards, so
+    A record of a text file is a line, whatever it contains: read whole, and split afterwards, so
     that no quote, NUL or half character in one line touches another (docs/proofs/reading.md).
     """
     if log.format == "parquet":
@@ -193,7 +194,11 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
         what = _NO_OBJECT if log.format == "jsonl" else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
     if what == _NO_OBJECT:
-        hint = f"if the file is one JSON array: jq -c '.[]' FILE > FILE.jsonl; else {hint}"
+        file = where.partition(", line ")[0]
+        name = shlex.quote(file.partition(".")[0] + ".jsonl")
+        hint = (
+            f"if the file is one JSON array: jq -c '.[]' {shlex.quote(file)} > {name}; else {hint}"
+        )
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)

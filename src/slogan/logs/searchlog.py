@@ -50,7 +50,7 @@ class Form:
     files: tuple[Path, ...] = ()
     """The files of the log; empty for a table in memory or a log at an address."""
     folders: tuple[Path, ...] = ()
-    """The directories that stood for files in them."""
+    """The directories that were given for the files in them."""
     addresses: tuple[str, ...] = ()
     """Where only Spark finds the log, such as s3a://bucket/clicks."""
     table: object | None = None
@@ -64,7 +64,7 @@ class Form:
     encoding: str = "utf-8"
     """utf-8, cp1252 or latin-1."""
     delimiter: str = ""
-    """What stands between the fields of TSV and CSV."""
+    """What separates the fields of TSV and CSV."""
 
     @property
     def suffix(self) -> str:
@@ -79,7 +79,7 @@ class SearchLog(Form):
     columns: Columns
     skip_bad_rows: bool = False
     searches: Searches = "clicked"
-    """Whether searches without a click are left out, or items of their own: pairs without url."""
+    """Whether searches without a click are left out, or counted as pairs with an empty url."""
     fold: bool = False
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
 
@@ -129,7 +129,7 @@ def read(
     Args:
         source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
             FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
-        format: tsv, csv, jsonl or parquet, where the file name does not say.
+        format: tsv, csv, jsonl or parquet, if the file name does not show it.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
             JSON Lines the keys are user, query, url and count unless they are named here. A field
             inside a column of Parquet or JSON Lines is named by its path, such as who.id.
@@ -142,12 +142,12 @@ def read(
         delimiter: comma, semicolon, pipe or tab, or the sign itself; found in the header line if
             not given. Without a header it is a comma in CSV.
         encoding: utf-8, cp1252 or latin-1, of text files.
-        searches: Searches without a click are left out ("clicked"), or items of their own ("all").
+        searches: Leave out searches without a click ("clicked"), or count them too ("all").
         fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
             last slash of the url; they are released folded.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
-        peek: Who looks where this process cannot; see `slogan.engines`.
+        peek: Looks up the columns of a log at an address; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
     if on_bad_row not in ("error", "skip"):
@@ -202,6 +202,13 @@ def declare(
     if paths and (stored := database(str(paths[0]), sql)) is not None:
         if len(paths) > 1:
             raise OptionError("a log is one table of a database", hint="name one, or give --sql")
+        of_files = {"--format": format not in (None, "parquet"), "--columns": columns is not None}
+        of_files |= {"--delimiter": delimiter is not None, "--encoding": encoding != "utf-8"}
+        if useless := [option for option, given in of_files.items() if given]:
+            raise OptionError(
+                f"a database declares its columns and texts, so {useless[0]} has no meaning",
+                hint=f"leave out {useless[0]}",
+            )
         files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
         return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:

@@ -21,11 +21,11 @@ LONGEST_LINE = 64 * 1024 * 1024
 NO_DELIMITER = "\x1c\x1d\x1e\x1f"
 """A delimiter that no line should contain: a line that does is reported as unreadable.
 
-Such a line has a second field, be it empty: only a line that is the first sign alone stands for
-NULL.
+Such a line has a second field, be it empty: only a line that consists of the first sign
+is read as NULL.
 """
 LONE_RETURN = NO_DELIMITER[::-1]
-"""What stands for a carriage return inside a line, which is unreadable too."""
+"""What replaces a carriage return inside a line, which makes the line unreadable."""
 TAB = "\t"
 DELIMITERS = {"comma": ",", "semicolon": ";", "pipe": "|", "tab": TAB}
 ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "cp1252": "cp1252", "iso8859-1": "latin-1"}
@@ -115,7 +115,7 @@ def layout(
         line: The header line.
         log_format: tsv or csv, by the name of the file.
         given: The delimiter, if it was given.
-        fixed: Whether the format was given, and not told from the file's name.
+        fixed: Whether the format was given, not derived from the file's name.
         where: The name of the file.
     """
     usual = usual_delimiter(log_format)
@@ -135,13 +135,13 @@ def layout(
         called = [name for name, sign in DELIMITERS.items() if sign in widest]
         raise LogFormatError(
             f"{where}, line 1: the columns may be separated by {' or '.join(called)}",
-            hint=f"say which: --delimiter {called[0]}",
+            hint=f"name it: --delimiter {called[0]}",
         )
     return kinds[widest[0]], widest[0], names[widest[0]]
 
 
 def usual_delimiter(log_format: str) -> str:
-    """What separates fields if nothing else is said."""
+    """What separates fields unless a delimiter is given."""
     return TAB if log_format == "tsv" else ","
 
 

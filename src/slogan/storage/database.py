@@ -1,7 +1,7 @@
-"""DuckDB connections: no network, no extensions, spilling only where told; errors without log text.
+"""DuckDB connections: no network, no extensions, one folder to spill to; errors without log text.
 
 Messages of DuckDB may quote a text of the log, so failures for want of memory, disk space or a file
-are reported in our own words.
+are replaced by our messages.
 """
 
 import os
@@ -64,9 +64,9 @@ def clearly() -> Generator[None]:
 
 
 def reason(cause: duckdb.Error) -> str | None:
-    """What the operating system said of the disk, if that is why DuckDB failed."""
-    said = str(cause)
-    return next((words for words in map(os.strerror, _OF_THE_DISK) if words in said), None)
+    """The operating system's message about the disk, if that is why DuckDB failed."""
+    message = str(cause)
+    return next((words for words in map(os.strerror, _OF_THE_DISK) if words in message), None)
 
 
 def no_room() -> SloganError:

@@ -1,4 +1,4 @@
-"""Files that somebody else may have made: read whole, but never without end; names to be said."""
+"""Bounded reads of untrusted files; check that a path is valid UTF-8."""
 
 import errno
 import stat

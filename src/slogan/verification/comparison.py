@@ -70,7 +70,7 @@ _UNMASKED = """(
 
 @contextmanager
 def private_database(memory_limit: str | None) -> Generator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """A database of one's own, and the folder, closed to others, into which it spills."""
+    """A private database, and the private folder into which it spills."""
     with scratch_folder() as folder:
         sql = connected(spill=folder)
         try:

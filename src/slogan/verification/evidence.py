@@ -32,7 +32,7 @@ Finding: TypeAlias = tuple[bool, str]
 
 
 class NotPossibleError(Exception):
-    """A check has nothing to look at; says why."""
+    """A check is not possible; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def read_manifest(file: Path) -> tuple[Manifest | None, Finding]:
         return None, (False, "public/manifest.json is missing or cannot be opened")
     except ValidationError as cause:
         faults = f"{cause.error_count()} faults"
-        return None, (False, f"public/manifest.json is no manifest of a known version: {faults}")
+        return None, (False, f"public/manifest.json is not a manifest of a known version: {faults}")
     return found, (True, f"version {found.manifest_version}")
 
 
@@ -147,7 +147,7 @@ def count_input(
     private: Path,
     settings: EngineSettings,
 ) -> Counted | str:
-    """Count the input log, or say why it cannot be read."""
+    """Count the input log, or return the reason why it cannot be read."""
     options = {"encoding": "utf-8", "on_bad_row": "error"}
     options = {name: str(manifest.parameters.get(name, usual)) for name, usual in options.items()}
     try:
@@ -169,7 +169,7 @@ def count_input(
 def count_released(
     sql: duckdb.DuckDBPyConnection, public: Path, manifest: Manifest
 ) -> Counted | str:
-    """Count the released log, or say why it cannot be read."""
+    """Count the released log, or return the reason why it cannot be read."""
     try:
         log = described(released_file(public, manifest), manifest)
         return count(sql, log, into="shown", ignored="")

@@ -130,7 +130,7 @@ def manifest_as_written(evidence: Evidence) -> Finding:
         "has a wording that is not a digest": _DIGEST.fullmatch(manifest.wording) is None,
         "names another file than the released log": log.file
         != f"log.{log.format}{log.compression}",
-        "says other things of its columns than follow from them": not _plain_log(manifest),
+        "describes its columns in ways that do not follow from them": not _plain_log(manifest),
         "has an account that does not follow from its stages": not account_as_written(evidence),
         "has outputs that the mechanism cannot have given": not _plain_outputs(manifest),
     }

@@ -1,8 +1,12 @@
 """What people type about the files they have, and what they see: the rows of a review."""
 
 import json
+import os
 import re
+import sqlite3
+from contextlib import closing
 
+import duckdb
 import pytest
 
 AOL = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "".join(
@@ -45,7 +49,7 @@ def test_names_that_say_nothing_lead_to_the_list_of_columns(here, save, text):
     said = here("inspect", file)
 
     assert said.returncode == 2
-    assert "no name among the 4 columns says which is the user" in said.stderr
+    assert "cannot tell which of the 4 columns is the user" in said.stderr
     assert "slogan inspect LOG --show-header lists the columns" in said.stderr
     assert "Kundennummer" not in said.stderr  # the first line may be data
 
@@ -135,7 +139,7 @@ def test_utf_16_is_named_with_the_command_that_converts_it(here, save):
 def test_one_column_leads_to_the_delimiter(here, save):
     said = here("inspect", save("log.csv", "user:query:url\n1:q:u\n"))
 
-    assert "the log has one column only" in said.stderr
+    assert "found only one column" in said.stderr
     assert "separated by a comma, semicolon, pipe or tab: give --delimiter" in said.stderr
 
 
@@ -286,3 +290,88 @@ def test_bad_rows_are_counted_with_their_users(here, save):
     assert (
         json.loads(here("inspect", file, "--on-bad-row", "skip", "--json").stdout)["bad_users"] == 3
     )
+
+
+CLICKS = "SELECT i AS user, 'q' AS query, 'u' AS url"
+
+
+def test_extra_nested_columns_are_named(here, tmp_path):
+    extras = "{'a': 1} AS shop, [1, 2] AS results, now() AS t, i AS session_id"
+    duckdb.sql(f"{CLICKS}, {extras} FROM range(9) r(i)").write_parquet(f"{tmp_path}/sess.parquet")
+    said = here("inspect", "sess.parquet").stderr
+
+    assert "4 other columns come back empty: shop, results, t, session_id." in said
+
+
+def test_a_user_inside_a_record_is_named_by_its_path(here, tmp_path):
+    rows = "SELECT {'user': i} AS who, 'q' AS query, 'u' AS url FROM range(9) r(i)"
+    duckdb.sql(rows).write_parquet(f"{tmp_path}/nested.parquet")
+
+    refused = here("inspect", "nested.parquet")
+    assert "cannot tell which of the 3 columns is the user" in refused.stderr
+    assert "the columns are who, query, url" in refused.stderr
+    assert (
+        "there is no field 'who.usr'"
+        in here("inspect", "nested.parquet", "--user", "who.usr").stderr
+    )
+    assert "users 9 9" in here("inspect", "nested.parquet", "--user", "who.user").stderr
+
+
+def test_databases_are_read_and_a_mistyped_table_is_named(here, tmp_path):
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as sql:
+        sql.execute(f"CREATE TABLE clicks AS {CLICKS} FROM range(9) r(i); CREATE TABLE x (y INT)")
+    with closing(sqlite3.connect(tmp_path / "log.sqlite")) as sql:
+        sql.execute("CREATE TABLE clicks (user INT, query TEXT, url TEXT)")
+        sql.execute("INSERT INTO clicks VALUES (1, 'q', 'u'), (2, 'q', 'u')")
+        sql.commit()
+
+    assert (
+        "Read as table clicks of a DuckDB database." in here("inspect", "log.duckdb::clicks").stderr
+    )
+    assert "users 2 2" in here("inspect", "log.sqlite").stderr
+    assert "has 2 tables: clicks, x" in here("inspect", "log.duckdb").stderr
+    mistyped = here("inspect", "log.duckdb::click").stderr
+    assert "has no table 'click'; did you mean 'clicks'? hint: give log.duckdb::clicks" in mistyped
+    wrong = here("inspect", "log.duckdb::clicks", "--format", "duckdb")
+    assert "a database declares its columns and texts, so --format has no meaning" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "command"),
+    [
+        ("book.xlsx", "is a workbook", "libreoffice --headless --convert-to csv book.xlsx"),
+        ("log.zip", "is an archive", "unzip log.zip"),
+        ("log.csv.xz", "is packed with xz", "unxz log.csv.xz"),
+        ("arr.json", "line 1: not a JSON object", "jq -c '.[]' arr.json > arr.jsonl"),
+    ],
+)
+def test_what_is_not_read_comes_with_the_command_that_converts_it(
+    here, save, name, problem, command
+):
+    said = here("inspect", save(name, '[{"user": 1, "query": "q", "url": "u"}]'))
+
+    assert said.returncode == 2
+    assert problem in said.stderr
+    assert command in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "problem", "command"),
+    [
+        ("postgresql://localhost:1/logs::clicks", "cannot be reached", "try psql"),
+        ("mysql://localhost/logs", "mysql servers are not read", "mysql --batch -e"),
+        ("https://example.org/a.csv", "only Spark reads https://", "curl -LO"),
+    ],
+)
+def test_addresses_name_the_way_on(here, address, problem, command):
+    said = here("inspect", address)
+
+    assert said.returncode == 2
+    assert problem in said.stderr
+    assert command in said.stderr
+
+
+def test_a_pipe_is_refused_with_a_reason(here, tmp_path):
+    os.mkfifo(tmp_path / "pipe.tsv")
+
+    assert "pipe.tsv is not a regular file" in here("inspect", "pipe.tsv").stderr

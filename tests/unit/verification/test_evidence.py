@@ -162,7 +162,7 @@ def test_a_manifest_is_read_or_it_is_said_why_not(tmp_path, log):
     file.write_text(told.model_dump_json())
     assert read_manifest(file) == (told, (True, "version 1"))
     file.write_text(json.dumps({**told.model_dump(), "manifest_version": 0, "surplus": 1}))
-    said = "public/manifest.json is no manifest of a known version: 2 faults"
+    said = "public/manifest.json is not a manifest of a known version: 2 faults"
     assert read_manifest(file) == (None, (False, said))
     file.write_text(json.dumps({**told.model_dump(), "manifest_version": 2}))
     with pytest.raises(OptionError, match="made by a newer slogan"):

@@ -1,4 +1,4 @@
-"""Rows that DuckDB cannot read: which file, which line, and why, without showing what they say."""
+"""Rows that DuckDB cannot read: which file, which line, and why, without their text."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +103,7 @@ def _located(
 
 
 def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
-    """The line of a file on which its n-th row stands; blank lines are no rows."""
+    """The line number of a file's n-th row; blank lines are not rows."""
     left = row + int(log.format != "jsonl" and log.header)
     with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
