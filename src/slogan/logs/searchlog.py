@@ -204,11 +204,7 @@ def declare(
             raise OptionError("a log is one table of a database", hint="name one, or give --sql")
         of_files = {"--format": format not in (None, "parquet"), "--columns": columns is not None}
         of_files |= {"--delimiter": delimiter is not None, "--encoding": encoding != "utf-8"}
-        if useless := [option for option, given in of_files.items() if given]:
-            raise OptionError(
-                f"a database declares its columns and texts, so {useless[0]} has no meaning",
-                hint=f"leave out {useless[0]}",
-            )
+        _refuse_options_of_files(of_files)
         files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
         return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
@@ -248,6 +244,15 @@ def declare(
         )
         return form, _texts(columns or tuple(dict.fromkeys(named)))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
+
+
+def _refuse_options_of_files(given: dict[str, bool]) -> None:
+    """Refuse options that would do nothing for a database."""
+    if useless := next((option for option, present in given.items() if present), None):
+        raise OptionError(
+            f"a database declares its columns and texts, so {useless} has no meaning",
+            hint=f"leave out {useless}",
+        )
 
 
 def _texts(names: tuple[str, ...]) -> Schema:
