@@ -15,13 +15,14 @@ AUDIT_READY := $(AUDIT)/.ready
 UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version 3.11 \
   --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: help setup demo browser test test-all mutants audit-dependencies wheel bench docs \
+.PHONY: help setup demo browser postgres test test-all mutants audit-dependencies wheel bench docs \
   docs-serve transcripts reproduction lint format lock clean
 
 help:
 	@echo "make setup     virtual environment with all locked dependencies, for development"
 	@echo "make demo      generate a log, attack it, sanitize it, attack it again; installs the core only"
 	@echo "make browser   Chromium for the tests of the reports, where it is missing"
+	@echo "make postgres  PostgreSQL for the tests of databases, where it is missing"
 	@echo "make test      the test suite"
 	@echo "make test-all  everything: long statistics, fuzzing, faults, mutants; writes the table of trust"
 	@echo "make mutants   mutation tests of the code that decides a guarantee"
@@ -70,13 +71,22 @@ browser:
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
 	    "install it yourself (apt-get install --no-install-recommends chromium) and try again" >&2
 
+# Its tests start a server of their own; where none can be installed, they fail.
+postgres:
+	@command -v postgres || ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null \
+	  || { echo "no PostgreSQL here: installing it for the tests of databases"; \
+	    $(AS_ROOT) apt-get update --quiet && $(AS_ROOT) apt-get install --yes --quiet \
+	      --no-install-recommends postgresql; } \
+	  || echo "make: PostgreSQL CANNOT BE INSTALLED HERE, so tests of databases will fail;" \
+	    "install it yourself (apt-get install --no-install-recommends postgresql) and try again" >&2
+
 # Spark's tests run in one process, so that they share one session.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test: $(READY) browser
+test: $(READY) browser postgres
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
 
-test-all: $(READY) $(AUDIT_READY) browser
+test-all: $(READY) $(AUDIT_READY) browser postgres
 	@$(BIN)/python -m tools.ladder
 
 # Outcomes are stored in .mutants, so that an interrupted run continues.

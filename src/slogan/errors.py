@@ -6,17 +6,21 @@ None contains a query, a url or a user-ID.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
 _OPTION = re.compile(
-    r"--([a-z]+(?:-[a-z]+)*)(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1)?\b))?"
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1|1252)?\b))?"
 )
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
+    "|cp1252|none|all|comma|semicolon|pipe|tab|csv|spectral"
 )
-_FLAGS = frozenset(("force", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create"))
+_FLAGS = frozenset(
+    ("force", "fold", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create")
+)
 _INSIDE = {
     "time-limit": "solver=Solver(time_limit={})",
     "patience": "solver=Solver(patience={})",
@@ -42,9 +46,14 @@ class SloganError(Exception):
     exit_code = 1
 
     def __init__(self, problem: str, *, hint: str) -> None:
-        super().__init__(f"{in_python(problem)}\n  hint: {in_python(hint)}")
         self.problem = problem
         self.hint = hint
+        self.say(str)
+
+    def say(self, words: Callable[[str], str]) -> None:
+        """Say it in other words: the same problem and hint, reworded."""
+        self.problem, self.hint = words(self.problem), words(self.hint)
+        self.args = (f"{in_python(self.problem)}\n  hint: {in_python(self.hint)}",)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
@@ -63,6 +72,8 @@ def in_python(text: str) -> str:
 
 def _argument(option: re.Match[str]) -> str:
     name, value = option.group(1), option.group(2)
+    if name == "show-header":  # of the command line only
+        return option.group(0)
     if name in _FLAGS:
         return f"{name.replace('-', '_')}=True" + (f" {value}" if value else "")
     rest = ""
@@ -125,6 +136,12 @@ class BadRowError(InputError):
     def __init__(self, problem: str, *, hint: str, reason: str = "unreadable") -> None:
         super().__init__(problem, hint=hint)
         self.reason = reason
+
+    def say_how_many(self, rows: int, users: int) -> None:
+        """Add how many rows are bad, and of how many users as far as their IDs can be read."""
+        whose = f" of {users:,} user{'s' * (users != 1)}" if users else ""
+        self.problem += f" ({rows:,} bad row{'s' * (rows != 1)}{whose} in all)"
+        self.say(str)
 
 
 class OutputSizeError(InputError):

@@ -151,6 +151,87 @@ def test_a_bad_row_stops_counting_without_being_quoted(spark, tmp_path, row, rea
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("sign", "encoding"), [(";", "utf-8"), ("|", "cp1252"), ("\t", "latin-1")])
+def test_delimiters_and_encodings_are_read_and_written_alike(spark, tmp_path, sign, encoding):
+    file = tmp_path / "log.csv"
+    quote = lambda v: '"' + str(v).replace('"', '""') + '"'  # noqa: E731
+    made = [[quote(v) for v in (u, f"{q} a,b;c|d", w, n)] for u, q, w, n in ROWS]
+    bad = ['7;"q" x;u;1', "7|q|u", '7\t"q\tu\t1']
+    text = "\r\n".join([sign.join(NAMES), *(sign.join(row) for row in made), *bad])
+    file.write_bytes(
+        text.encode(encoding).replace(b"c|d", b"c|d" + b"\x80\x81\x93" * (encoding != "utf-8"))
+    )
+    log = read(file, encoding=encoding, on_bad_row="skip")
+    rows = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        rows.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert rows[0] == rows[1]
+    assert rows[0][0] == sign.join(NAMES)
+
+
+def test_what_spark_does_not_read_is_refused_with_a_way_on(spark, tmp_path):
+    with duckdb.connect(str(tmp_path / "log.duckdb")) as sql:
+        sql.execute("CREATE TABLE t AS SELECT {'id': 1} AS who, 'q' AS query, 1 AS user")
+        sql.execute(f"COPY t TO '{tmp_path}/log.parquet'")
+    logs = {
+        "fields inside columns": read(tmp_path / "log.parquet", user="who.id"),
+        "fold": read(save(tmp_path, "log.tsv", ROWS), fold=True),
+        "does not read DuckDB databases": read(tmp_path / "log.duckdb"),
+    }
+    for words, log in logs.items():
+        with pytest.raises(errors.OptionError, match=words) as caught:
+            counted(spark, log)
+        assert "--engine duckdb" in caught.value.hint
+
+
+QUERIES = {
+    "csv": lambda rows: "".join(
+        f"{u};{q.replace(';', '')}\n" for u, q in [("user", "query"), *rows]
+    ),
+    "jsonl": lambda rows: "".join(json.dumps({"user": u, "query": q}) + "\n" for u, q in rows),
+    "parquet": None,
+}
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_logs_of_queries_are_counted_and_written_alike(spark, tmp_path, kind):
+    file, rows = tmp_path / f"log.{kind}", [(u, q.replace('"', "")) for u, q, _, _ in ROWS]
+    if kind == "parquet":
+        duckdb.sql(
+            f"SELECT col0::INTEGER AS user, col1 AS query FROM (VALUES {str(rows)[1:-1]})"
+        ).write_parquet(str(file))
+    else:
+        file.write_text(QUERIES[kind](rows))
+    log = read(file, url="none", count="none")
+    made = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        made.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert made[0] == made[1]
+    assert len(made[0]) > 2
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "log.parquet", "log.jsonl"])
+def test_searches_without_a_click_are_counted_and_written_alike(spark, tmp_path, name):
+    searched = [(u, q, "", n) for u, q, _, n in ROWS[::2]]
+    log = read(save(tmp_path, name, [*ROWS, *searched]), searches="all")
+    made = []
+    for place, engine in (("a", "duckdb"), ("b", spark)):
+        with closing(slogan.sanitize(log, BUDGET, seed=3, engine=engine)) as release:
+            release.save(tmp_path / place)
+        made.append(released_rows(tmp_path / place))
+
+    assert_counted_alike(spark, log)
+    assert made[0] == made[1]
+
+
 def test_what_comes_to_the_driver_is_announced_and_must_fit(spark, tmp_path):
     log, said = read(save(tmp_path, "log.tsv", ROWS)), []
     little = replace(spark, memory_limit="1KB")

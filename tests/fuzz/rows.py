@@ -31,24 +31,25 @@ BAD_COUNTS = (
 )
 
 
-def batch(kind: str, rows: int, rng: Random) -> bytes:
+def batch(kind: str, rows: int, rng: Random, sign: str = ",") -> bytes:
     """A file of so many rows: good ones, ones with a wrong value, and broken lines."""
-    end = rng.choice((b"\n", b"\n", b"\n", b"\r\n"))
-    first = _first(kind, rng)
-    made = [_row(kind, rng) for _ in range(rows)]
-    header = [HEADERS[kind]] if HEADERS[kind] else []
-    return end.join([*header, first, *made]) + rng.choice((end, b""))
+    ends = rng.choice(((b"\n",), (b"\n",), (b"\r\n",), (b"\n", b"\r\n")))
+    first = _first(kind, rng, sign)
+    made = [_row(kind, rng, sign) for _ in range(rows)]
+    header = [HEADERS[kind].replace(b",", sign.encode())] if HEADERS[kind] else []
+    whole = b"".join(line + rng.choice(ends) for line in [*header, first, *made])
+    return whole if rng.random() < 0.5 else whole.rstrip(b"\r\n")
 
 
-def _first(kind: str, rng: Random) -> bytes:
+def _first(kind: str, rng: Random, sign: str) -> bytes:
     fields = [GOOD[name][0] for name in NAMES]
     if kind == "jsonl":
         # Its keys are the columns, and a log is refused whose columns have no names of their own.
         return json.dumps(dict(zip(NAMES, fields, strict=True))).encode()
-    return _line(kind, fields, rng)
+    return _line(kind, fields, rng, sign)
 
 
-def _row(kind: str, rng: Random) -> bytes:
+def _row(kind: str, rng: Random, sign: str) -> bytes:
     fields = [rng.choice(GOOD[name]) for name in NAMES]
     chance = rng.random()
     if chance < 0.3:
@@ -57,13 +58,13 @@ def _row(kind: str, rng: Random) -> bytes:
         fields[rng.randrange(4)] = rng.choice(PIECES).decode(errors="ignore")
     elif chance < 0.55:
         fields[rng.randrange(4)] = ""
-    line = _line(kind, fields, rng)
+    line = _line(kind, fields, rng, sign)
     if rng.random() < 0.35:
         line = mutated(line, rng, rng.choice((1, 1, 2, 4)))
     return line
 
 
-def _line(kind: str, fields: list[str], rng: Random) -> bytes:
+def _line(kind: str, fields: list[str], rng: Random, sign: str) -> bytes:
     if kind == "jsonl":
         values: dict[str, object] = dict(zip(NAMES, fields, strict=True))
         if rng.random() < 0.5 and fields[3].isascii() and fields[3].isdigit():
@@ -74,10 +75,15 @@ def _line(kind: str, fields: list[str], rng: Random) -> bytes:
             values[rng.choice(("more", "user ", "User", ""))] = "x"
         return json.dumps(values, ensure_ascii=rng.random() < 0.5).encode(errors="replace")
     if kind == "csv":
-        quoted = [rng.random() < 0.3 or set(f) & set('",\r\n') for f in fields]
+        quoted = [rng.random() < 0.3 or set(f) & {*sign, *'"\r\n'} for f in fields]
         cells = zip(fields, quoted, strict=True)
-        return ",".join('"' + f.replace('"', '""') + '"' if q else f for f, q in cells).encode()
+        return sign.join('"' + f.replace('"', '""') + '"' if q else f for f, q in cells).encode()
     return "\t".join(fields).encode()
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Every line that is not empty; a return before its end is part of it."""
+    return [line for part in data.split(b"\n") if (line := part.removesuffix(b"\r"))]
 
 
 def read_by_duckdb(file, **options):

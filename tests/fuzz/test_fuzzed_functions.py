@@ -3,7 +3,6 @@
 Each takes it or raises an error of ours, with a hint. SLOGAN_FUZZ=SEED runs that seed alone.
 """
 
-import csv
 import json
 import os
 from pathlib import Path
@@ -22,9 +21,11 @@ from slogan.dp.grouping import host_of, read_taxonomy, registrable
 from slogan.errors import BudgetError, LedgerError, SloganError
 from slogan.ledger.entries import Books
 from slogan.ledger.hash_chain import START, Chain, Link
-from slogan.logs.files import format_of, identifier, plain_glob, split_fields
+from slogan.logs.columns import assign_roles
+from slogan.logs.files import format_of, identifier, plain_glob
 from slogan.logs.rows import json_pointer, literal
-from slogan.logs.searchlog import assign_roles, read
+from slogan.logs.searchlog import read
+from slogan.logs.text import layout
 from slogan.manifest.manifest import Manifest
 
 BATCH = 1_000
@@ -150,13 +151,13 @@ def paths(data, folder):
 
 def headers(data, folder):
     text = data.decode(errors="replace").replace("\n", " ")
-    for kind in ("tsv", "csv"):
-        try:
-            fields = split_fields(text, kind)
-        except csv.Error:  # made an error of ours where it is called
-            continue
-        given = dict.fromkeys(("user", "query", "url", "count"))
-        ours(lambda fields=fields: assign_roles(fields, given, show=False))
+    given = dict.fromkeys(("user", "query", "url", "count"))
+    for kind, sign in (("tsv", None), ("csv", None), ("csv", ";"), ("csv", "\t")):
+        ours(
+            lambda kind=kind, sign=sign: assign_roles(
+                layout(text, kind, sign, fixed=False, where="log")[2], given, show=False
+            )
+        )
 
 
 def header_files(data, folder):

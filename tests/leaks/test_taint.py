@@ -199,9 +199,10 @@ SOURCES = {
             "encoding",
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
-            *("association", "taxonomy_sha256", "accept_weak_privacy"),
+            *("association", "taxonomy_sha256", "accept_weak_privacy", "searches", "fold"),
         )
     },
+    "parameters.items": SCHEMA,
     **{f"parameters.{name}": BUDGET for name in ("sampling_cap", "selection_delta", "share_*")},
     **{
         f"parameters.{name}": CONSTANT
@@ -234,6 +235,9 @@ SOURCES = {
             "query",
             "url",
             "count",
+            "delimiter",
+            "emptied",
+            "emptied.*",
         )
     },
 }

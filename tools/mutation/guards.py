@@ -71,6 +71,7 @@ _GUARDS = {
         "tests/unit/verification/test_wording.py",
         "tests/unit/verification/test_checks.py",
     ],
+    "verification/released_bytes.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/mechanism.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/users.py": ["tests/unit/verification/test_forgeries.py"],
     "verification/plain_reader.py": ["tests/unit/verification/test_plain_reader.py"],

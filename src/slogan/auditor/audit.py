@@ -146,7 +146,9 @@ class Attacker:
             if isinstance(users, PrivateCounts):
                 yield from self.private(hist, users)
             else:
-                yield from self.synthetic(hist, users, host.urls)
+                kinds = Kinds.asked(users.association, users.taxonomy)
+                kinds = kinds.for_log(urls=log.columns.url is not None)
+                yield from self.synthetic(hist, users.selector, kinds, host.urls)
 
     def whole(self, engine: EngineSettings, mode: PrivateCounts | SyntheticUsers) -> WholeVerb:
         """The verb that makes such a release, from files."""
@@ -211,16 +213,17 @@ class Attacker:
                 *private.on_released(garden, rows.output, self.claim),
             ]
 
-    def synthetic(self, hist: PairHistogram, mode: SyntheticUsers, urls: Urls) -> list[Attack]:
+    def synthetic(
+        self, hist: PairHistogram, selector: str, kinds: Kinds, urls: Urls
+    ) -> list[Attack]:
         """Synthetic users."""
-        kinds = Kinds.asked(mode.association, mode.taxonomy)
         spending = spread(self.budget, association=kinds.looks)
         garden = self._planted(hist, spending)
         users, known = make_users(
             _alone(garden.hist),
             self.budget,
             spending,
-            selection.load(mode.selector),
+            selection.load(selector),
             objective=self.objective,
             group=kinds.grouping(_with_planted(urls, hist.pairs)),
             rng=self.rng,
@@ -229,9 +232,7 @@ class Attacker:
         grouping = known.association and known.association.grouping
         with self.steps.step("attack"):
             return [
-                *self._on_stages(
-                    garden, known.pairs, known.account, spending, grouping, mode.selector
-                ),
+                *self._on_stages(garden, known.pairs, known.account, spending, grouping, selector),
                 *private.on_released(garden, users, self.claim),
             ]
 

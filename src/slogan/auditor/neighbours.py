@@ -8,7 +8,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from pathlib import Path
@@ -21,13 +21,17 @@ from slogan.arrays import Ints
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
 from slogan.logs import searchlog
-from slogan.logs.files import identifier, open_bytes, parquet_schema
-from slogan.logs.rows import literal, parquet_sql
+from slogan.logs.files import field_sql, identifier, literal, open_bytes, parquet_schema
+from slogan.logs.rows import parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected
+from slogan.verification.comparison import fields_of
+from slogan.verification.plain_reader import decoded
 
 Row = tuple[str, str, str, int]
 """User-ID, query, url and clicks."""
+Named = dict[str, Any]
+"""The values of a row by the names of columns, with records inside those that have fields."""
 
 _SHARED, _HELD = 1_000, 100
 """The number of planted pairs held by two planted users each, and of pairs per such user."""
@@ -42,6 +46,7 @@ _MANY, _REPEATED = 1_000_000, 40
 _APART = 5
 """The number of lines between hostile ones."""
 _FIRST_ID = 1_000
+_ROLES = ("user", "query", "url", "count")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +108,7 @@ def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> 
             return file
         with _packed(file, log) as target:
             if log.header and log.format != "jsonl":
-                target.write(_line(log, {name: name for name in log.columns.names}))
+                target.write(_header(log))
             target.write(b"".join(lines[name] for name in lines if name != gone))
         return file
 
@@ -204,7 +209,10 @@ def _canaries(clicks: int) -> dict[str, dict[int, int]]:
 
 def _ids(log: SearchLog, n: int) -> list[str]:
     """IDs that fit the declared type of the user column."""
-    kind = dict(parquet_schema(log.files[0]))[log.columns.user] if log.format == "parquet" else ""
+    column, *inside = log.columns.path(log.columns.user)
+    kind = dict(parquet_schema(log.files[0]))[column] if log.format == "parquet" else ""
+    for field in inside if kind else ():
+        kind = fields_of(kind)[field]
     if kind == "UUID":
         return [f"00000000-0000-4000-8000-{i:012d}" for i in range(n)]
     text = kind in ("", "VARCHAR", "BLOB")
@@ -217,16 +225,20 @@ def _ids(log: SearchLog, n: int) -> list[str]:
 def _described(log: SearchLog, *files: Path) -> SearchLog:
     """Other files, read with the declared columns and options of the log."""
     known, names = log.columns, log.columns.names
-    listed = names != tuple(known.roles.values()) if log.format == "jsonl" else not log.header
+    declared = tuple(dict.fromkeys(known.path(name)[0] for name in known.roles.values()))
+    listed = names != declared if log.format == "jsonl" else not log.header
     return searchlog.read(
         list(files),
         format=log.format,
         user=known.user,
         query=known.query,
-        url=known.url,
-        count=known.count or "",
+        url=known.url or "none",
+        count=known.count or "none",
         columns=names if listed and log.format != "parquet" else None,
+        delimiter=log.delimiter or None,
         encoding=log.encoding,
+        searches=log.searches,
+        fold=log.fold,
         on_bad_row="skip" if log.skip_bad_rows else "error",
     )
 
@@ -237,31 +249,63 @@ def _lines(log: SearchLog, rows: list[Row]) -> bytes:
 
 
 def _write_parquet(log: SearchLog, file: Path, rows: list[Row]) -> None:
-    named = list(_named(log, rows))
-    columns = {name: [str(row[name]) for row in named] for name in named[0]}
+    texts = zip(*(map(str, row) for row in _repeated(log, rows)), strict=True)
+    arrays = {
+        role: np.array(column, dtype=object) for role, column in zip(_ROLES, texts, strict=True)
+    }
+    values = _by_name(log, {role: f"planted.{identifier(role)}" for role in _ROLES})
+    columns = ", ".join(f"{_record(v)} AS {identifier(name)}" for name, v in values.items())
     with connected() as sql:
         sql.execute(f"CREATE TABLE t AS FROM {parquet_sql(*log.files[:1])} LIMIT 0")
-        values = (np.array(column, dtype=object) for column in columns.values())
-        sql.register("planted", {f"c{n}": column for n, column in enumerate(values)})
-        sql.execute(f"INSERT INTO t ({', '.join(map(identifier, columns))}) FROM planted")
+        sql.register("planted", arrays)
+        sql.execute(f"INSERT INTO t BY NAME SELECT {columns} FROM planted")
         sql.execute(f"COPY t TO {literal(str(file))} (FORMAT parquet)")
 
 
-def _named(log: SearchLog, rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """Rows by the names of columns; in a log of events, one for each click."""
+def _record(value: Any) -> str:
+    """SQL of a value, or of a record of values."""
+    if isinstance(value, str):
+        return value
+    return f"{{{', '.join(f'{literal(field)}: {_record(v)}' for field, v in value.items())}}}"
+
+
+def _repeated(log: SearchLog, rows: list[Row]) -> Iterator[Row]:
+    """The rows; in a log of events, one for each click."""
     for row in rows:
-        named = dict(zip(log.columns.roles.values(), row, strict=False))
-        yield from repeat(named, row[3] if log.counts_events else 1)
+        yield from repeat(row, row[3] if log.counts_events else 1)
 
 
-def _line(log: SearchLog, row: Mapping[str, Any]) -> bytes:
+def _named(log: SearchLog, rows: list[Row]) -> Iterator[Named]:
+    for row in _repeated(log, rows):
+        yield _by_name(log, dict(zip(_ROLES, row, strict=True)))
+
+
+def _by_name(log: SearchLog, values: dict[str, Any]) -> Named:
+    """The values of the roles by the names of columns, and of the fields inside them."""
+    named: Named = {}
+    for role, name in log.columns.roles.items():
+        *records, field = log.columns.path(name)
+        place = named
+        for record in records:
+            place = place.setdefault(record, {})
+        place[field] = values[role]
+    return named
+
+
+def _header(log: SearchLog) -> bytes:
+    """The header line of the log's own files."""
+    with open_bytes(log.files[0], log.compression) as source:
+        return source.readline().rstrip(b"\r\n") + b"\n"
+
+
+def _line(log: SearchLog, row: Named) -> bytes:
     if log.format == "jsonl":
         return json.dumps(row).encode() + b"\n"
     text = io.StringIO()
     fields = [str(row.get(name, "")) for name in log.columns.names]
     if log.format == "tsv":
         return "\t".join(fields).encode() + b"\n"
-    csv.writer(text, lineterminator="\n").writerow(fields)
+    csv.writer(text, delimiter=log.delimiter, lineterminator="\n").writerow(fields)
     return text.getvalue().encode()
 
 
@@ -270,7 +314,8 @@ def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
     copies = tuple(folder / f"{n}-without{log.suffix}" for n in range(len(log.files)))
     for file, copy in zip(log.files, copies, strict=True):
         if log.format == "parquet":
-            user, target = identifier(log.columns.user), literal(str(copy))
+            user = field_sql(log.columns.path(log.columns.user))
+            target = literal(str(copy))
             rows = (
                 f"FROM {parquet_sql(file)} WHERE {user}::VARCHAR IS DISTINCT FROM {literal(gone)}"
             )
@@ -287,11 +332,17 @@ def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
 def _owner(log: SearchLog, line: bytes) -> str | None:
     """The user of a line."""
     try:
-        text = line.decode(log.encoding).rstrip("\r\n")
+        text = decoded(line, log.encoding).rstrip("\r\n")
         if log.format == "jsonl":
-            value = json.loads(text, parse_int=str, parse_float=str)[log.columns.user]
+            value = json.loads(text, parse_int=str, parse_float=str)
+            for field in log.columns.path(log.columns.user):
+                value = value[field]
             return value if isinstance(value, str) else None
-        fields = text.split("\t") if log.format == "tsv" else next(csv.reader([text], strict=True))
+        fields = (
+            text.split("\t")
+            if log.format == "tsv"
+            else next(csv.reader([text], delimiter=log.delimiter, strict=True))
+        )
         return fields[log.columns.names.index(log.columns.user)]
     except (ValueError, LookupError, TypeError, StopIteration, csv.Error):
         return None
@@ -307,22 +358,23 @@ def _packed(file: Path, log: SearchLog) -> IO[bytes]:
 
 def _hostile_lines(log: SearchLog, number: int) -> list[bytes]:
     """Lines of one user: some are rows, some are not, and none may affect another line."""
-    columns = log.columns
-    row: dict[str, Any] = {columns.user: f"{number}.0", columns.query: "planted"}
-    row |= {columns.url: "planted.example"} | ({} if columns.count is None else {columns.count: 1})
-    plain, forged = _line(log, row), _line(log, row | {columns.user: "slogan-audit-forged"})
+
+    def line(beside: Named | None = None, **values: Any) -> bytes:
+        usual = {"user": f"{number}.0", "query": "planted", "url": "planted.example", "count": 1}
+        return _line(log, _by_name(log, usual | values) | (beside or {}))
+
+    plain, forged = line(), line(user="slogan-audit-forged")
     first, tail = plain[:-1], ()
     if log.format == "jsonl":
-        more = _line(log, row | {"planted": "yes", columns.query: '"'})
-        nested = _line(log, row | {columns.user: {"planted": [1]}})
-        odd = (more, _line(log, row | {columns.user: float(number)}), nested, first[:-8] + b"\n")
+        more, nested = line({"planted": "yes"}, query='"'), line(user={"planted": [1]})
+        odd = (more, line(user=float(number)), nested, first[:-8] + b"\n")
         tail = (b"[" + plain, b'"\n', b"{\n")
     else:
-        comma = b"\t" if log.format == "tsv" else b","
-        opened = plain.replace(comma, comma + b'"', 1)
+        sign = log.delimiter.encode()
+        opened = plain.replace(sign, sign + b'"', 1)
         # a quote that opens in one line and closes in a later one, which a reader may join
-        second = plain.replace(b"planted" + comma, b'planted"' + comma, 1)
-        odd = (opened, second, opened, first + comma + b"x\n", b'"\n', b"\\N\n", first + b"\\\n")
+        second = plain.replace(b"planted" + sign, b'planted"' + sign, 1)
+        odd = (opened, second, opened, first + sign + b"x\n", b'"\n', b"\\N\n", first + b"\\\n")
         tail = () if log.format == "tsv" else (b'"' + plain,)
     mark = plain.replace(b"planted", b"\xef\xbb\xbfplanted", 1)
     broken = (first + b"\r" + forged, mark, first + b"\0\n", first + b"\xc3\n")

@@ -60,9 +60,10 @@ def audit(
 
     from slogan.auditor.audit import audit as audit_log
 
+    source = reading.log(log)
     with watching() as watch:
         findings = audit_log(
-            reading.log(log),
+            source,
             budget,
             _target(mode, counting, association, taxonomy),
             objective=utility.build(),
@@ -72,7 +73,7 @@ def audit(
             engine=reading.host(),
             progress=watch,
         )
-    show(findings, text, json=json)
+    show(findings, lambda found: text(found, source.items), json=json)
     if not findings.ok:
         raise VerificationError(
             "an attack found more than the budget allows",
@@ -96,11 +97,11 @@ def _target(
     )
 
 
-def text(findings: Findings) -> RenderableType:
+def text(findings: Findings, items: str = "pairs") -> RenderableType:
     """Each attack: the bounds it proves, next to the claim."""
     numbers = "trials", "ε at least", "claimed", "δ at least", "claimed"
     headings = ("", "evidence", "attacked", "canary", *numbers)
-    rows = table(headings, map(_row, findings.attacks), left=4)
+    rows = table(headings, (_row(attack, items) for attack in findings.attacks), left=4)
     tried = f"{len(findings.attacks)} attacks tried"
     held = f"{tried}, none found more than the budget allows. This is a sanity check, not a proof."
     broken = f"{tried}, one or more found more than the budget allows: do not publish."
@@ -114,7 +115,9 @@ def text(findings: Findings) -> RenderableType:
     return Group(rows, Text(), end, Text(words, style="yellow"))
 
 
-def _row(attack: Attack) -> list[RenderableType]:
+def _row(attack: Attack, items: str) -> list[RenderableType]:
+    from slogan.logs.words import worded
+
     mark = Text("ok", style="green") if attack.ok else Text("BROKEN", style="bold red")
     row, if_none = attack.to_dict(), {"epsilon_at_least": "∞", "delta_at_least": ""}
     numbers = (
@@ -124,5 +127,5 @@ def _row(attack: Attack) -> list[RenderableType]:
     claimed = Text("–", style="dim") if attack.claim is None else mark
     # A replay that agrees, and noise of the right law, give no bounds.
     shown = numbers if attack.evidence in ("statistics", "account") or not attack.ok else [""] * 4
-    names = (attack.evidence, attack.target, attack.canary)
+    names = (attack.evidence, attack.target, worded(attack.canary, items))
     return [claimed, *names, f"{attack.trials:,}", *shown]

@@ -104,6 +104,7 @@ def _divided(paths: tuple[str, ...]) -> tuple[list[str], list[str]]:
 
 def text(evaluation: Evaluation) -> RenderableType:
     """What the release is good for, then its measures beside a random sample of the same size."""
+    from slogan.logs.words import worded
     from slogan.measures import retention, supports
 
     rows: list[tuple[RenderableType, ...]] = []
@@ -121,6 +122,7 @@ def text(evaluation: Evaluation) -> RenderableType:
     ]
     if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
         notes.append(f"{unknown:,} released pairs are not in the log. Is it the right log?")
+    notes = [worded(line, evaluation.about.items) for line in notes]
     headings = ("", "better", "this release", "random sample")
     return Group(_uses(evaluation.uses), with_notes(table(headings, rows, left=2), notes))
 

@@ -1,25 +1,46 @@
-"""`slogan inspect`: the paper's Table 3 for a log."""
+"""`slogan inspect`: how a log is read, and how much of it could be released."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
 from rich.console import RenderableType
 
 from slogan.cli.options import Logs, Reading
-from slogan.cli.terminal import Json, show, skipped_rows, table, watching, with_notes
+from slogan.cli.terminal import Json, how_read, show, skipped_rows, table, watching, with_notes
 
 if TYPE_CHECKING:
+    from slogan.logs.header import Header
     from slogan.workflows.inspect import Inspection
 
 GROUP, RANK = "look", 2
 
 
-def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -> None:
+_UNSHARED = "Check that the columns above are the right ones; --url none shares queries alone."
+
+
+def inspect(
+    log: Logs,
+    /,
+    *,
+    reading: Reading = Reading(),
+    show_header: Annotated[bool, Parameter(negative="")] = False,
+    json: Json = False,
+) -> None:
     """Check how a log is read, and how much of it could be released.
 
     `slogan inspect clicks.tsv`
+
+    Parameters
+    ----------
+    show_header
+        List the columns with their kinds and nothing else. No value of the log is shown.
     """
+    if show_header:
+        show(reading.header(log), columns_text, json=json)
+        return
+
     from slogan.workflows.inspect import inspect as inspect_log
 
     with watching() as watch:
@@ -27,19 +48,54 @@ def inspect(log: Logs, /, *, reading: Reading = Reading(), json: Json = False) -
     show(inspection, text, json=json)
 
 
+def columns_text(header: Header) -> RenderableType:
+    """The columns with their kinds."""
+    rows = (
+        [str(n), column.name, column.kind, column.role or ""]
+        for n, column in enumerate(header.columns, start=1)
+    )
+    source = "declared types" if header.declared else "told from the first 1,000 rows"
+    lines = [
+        f"Kinds are {source}; no value is shown.",
+        "To read another column, name it: --user NAME, --query NAME, --url NAME, --count NAME.",
+    ]
+    return with_notes(table(("", "column", "kind", "read as"), rows, left=4), lines)
+
+
+def _advised(inspection: Inspection) -> list[str]:
+    """What reading the log in another way would change."""
+    if (advice := inspection.advice) is None:
+        return []
+    lines: list[str] = []
+    if not inspection.log.fold and advice.fold_clicks > inspection.shared.clicks:
+        lines.append(
+            f"With --fold {advice.fold_pairs:,} pairs and {advice.fold_clicks:,} clicks would be "
+            f"shared, in place of {inspection.shared.pairs:,} and {inspection.shared.clicks:,}."
+        )
+    if advice.similar_users:
+        lines.append(
+            f"{advice.similar_users:,} user-IDs differ from another only in spaces or leading "
+            "zeros. If they are the same people, correct the log: each counts as a user."
+        )
+    return lines
+
+
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
-    names = ("clicks", "users", "queries", "urls", "pairs")
-    sizes = (inspection.whole, inspection.shared)
-    rows = ([name, *(f"{getattr(size, name):,}" for size in sizes)] for name in names)
-    columns = inspection.log.columns
-    kind = "each row with a url is one click"
-    if columns.count:
-        kind = f"each row has a number of clicks ({columns.count})"
+    from slogan.logs.words import QUERIES, worded
+
+    items, sizes = inspection.log.items, (inspection.whole, inspection.shared)
+    names = ("clicks", "users", "queries", *(("urls", "pairs") if items != QUERIES else ()))
+    rows = (
+        [worded(name, items), *(f"{getattr(size, name):,}" for size in sizes)] for name in names
+    )
     counted = inspection.counted
     lines = [
-        f"{inspection.format}, {inspection.files} file(s); user = {columns.user}, "
-        f"query = {columns.query}, url = {columns.url}; {kind}",
-        *skipped_rows(counted.rows_without_click, counted.bad_rows),
+        *how_read(inspection.log),
+        *skipped_rows(counted.rows_without_click, counted.bad_rows, counted.bad_users),
+        *(worded(line, items) for line in _advised(inspection)),
     ]
-    return with_notes(table(("", "the log", "without unique pairs"), rows), lines)
+    lines.append("Only what is shared by 2 or more users can ever be released.")
+    if not inspection.shared.pairs:
+        lines.append(f"Nothing is shared, so nothing can be released. {_UNSHARED}")
+    return with_notes(table(("", "the log", "shared by 2+ users"), rows), lines)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slogan.engines import EngineSettings
     from slogan.ledger.cap import Cap
     from slogan.ledger.ledger import Ledger
+    from slogan.logs.header import Header
     from slogan.logs.searchlog import SearchLog
     from slogan.manifest.labels import Labels
     from slogan.planning.objectives import Objective
@@ -41,7 +42,9 @@ Seed = Annotated[
 LogAndRelease = Annotated[
     str, Parameter(name="LOG RELEASE", help="The log's files, then the release.")
 ]
-Logs = Annotated[list[str], Parameter(name="LOG", help="File, several files, or a quoted glob.")]
+Logs = Annotated[
+    list[str], Parameter(name="LOG", help="File, several, a quoted glob, or DATABASE::TABLE.")
+]
 
 
 _BUDGET = Group("Privacy budget", sort_key=1)
@@ -54,19 +57,27 @@ class Reading:
     """How a log is read."""
 
     user: str | None = None
-    "Column of the user-ID; detected from the header if not given, as the next three."
+    "User-ID column. Found in the header if not given, as are --query, --url and --count."
     query: str | None = None
-    "Column of the query."
+    "Query column."
     url: str | None = None
-    "Column of the clicked url."
+    "Column of the clicked url; none for a log of queries, as if the header has no such column."
     count: str | None = None
-    "Column of the number of clicks; without one, or for '', each row with a url counts one."
+    "Column with the number of clicks; none if each row is one click, or one search."
+    searches: Literal["clicked", "all"] = "clicked"
+    "Leave searches without a click out, or count them as items without a url."
+    fold: Annotated[bool, Parameter(negative="")] = False
+    "Ignore case, spaces, and scheme and last slash of urls. inspect shows what it would gain."
     format: str | None = None
-    "tsv, csv, jsonl or parquet, where the file name does not say."
+    "tsv, csv, jsonl or parquet. By default the file's name says which."
     columns: str | None = None
-    "Comma-separated names of all columns, for a text file without a header."
+    "Names of all columns with commas between them, for a text file without a header."
+    delimiter: str | None = None
+    "comma, semicolon, pipe or tab, for CSV. By default it is found in the header line."
+    sql: str | None = None
+    "Query of a DuckDB or SQLite file, or of a PostgreSQL server, in place of DATABASE::TABLE."
     encoding: str = "utf-8"
-    "utf-8 or latin-1."
+    "utf-8, cp1252 (Windows, Excel) or latin-1. When in doubt, leave it out."
     on_bad_row: Literal["error", "skip"] = "error"
     "Stop at a row that cannot be read, or leave it out and count it."
     engine: Annotated[str, Parameter(help=f"Which engine counts: {' or '.join(_ENGINES)}.")] = (
@@ -89,16 +100,33 @@ class Reading:
 
         return read(
             list(files),
-            peek=self.host().peek,
-            format=self.format,
-            user=self.user,
-            query=self.query,
-            url=self.url,
-            count=self.count,
-            columns=None if self.columns is None else tuple(self.columns.split(",")),
-            encoding=self.encoding,
+            **self._roles(),
+            **self._form(),
+            searches=self.searches,
+            fold=self.fold,
             on_bad_row=self.on_bad_row,
         )
+
+    def header(self, files: list[str]) -> Header:
+        """The columns of the log, whatever they mean."""
+        from slogan.logs.header import header_of
+        from slogan.logs.searchlog import declare
+
+        roles = self._roles()
+        return header_of(*declare(list(files), roles, **self._form()), roles)
+
+    def _roles(self) -> dict[str, str | None]:
+        return {"user": self.user, "query": self.query, "url": self.url, "count": self.count}
+
+    def _form(self) -> dict[str, Any]:
+        return {
+            "peek": self.host().peek,
+            "format": self.format,
+            "columns": None if self.columns is None else tuple(self.columns.split(",")),
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "sql": self.sql,
+        }
 
     @property
     def detects(self) -> bool:

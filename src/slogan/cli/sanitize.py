@@ -19,7 +19,7 @@ from slogan.cli.options import (
     Seed,
     Utility,
 )
-from slogan.cli.terminal import Json, released, session, show, verify_command, watching
+from slogan.cli.terminal import Json, announce, released, session, show, verify_command, watching
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary
@@ -67,10 +67,11 @@ def sanitize(
     from slogan.workflows.sanitize import sanitize as sanitize_log
 
     ledger, solver = recording.opened(), utility.chosen_solver(private=counts.kind.end_to_end)
+    source = announce(reading.log(log))
     with (
         watching() as progress,
         sanitize_log(
-            reading.log(log),
+            source,
             budget,
             objective=utility.build(),
             counts=counts,

@@ -18,7 +18,7 @@ from slogan.cli.options import (
     Synthesis,
     SyntheticBudget,
 )
-from slogan.cli.terminal import Json, released, session, show, verify_command, watching
+from slogan.cli.terminal import Json, announce, released, session, show, verify_command, watching
 
 if TYPE_CHECKING:
     from slogan.release.base import Saved
@@ -52,10 +52,11 @@ def synthesize(
     from slogan.workflows.synthesize import synthesize as synthesize_log
 
     ledger = recording.opened()
+    source = announce(reading.log(log))
     with (
         watching() as progress,
         synthesize_log(
-            reading.log(log),
+            source,
             budget,
             objective=synthesis.build(),
             association=synthesis.association,

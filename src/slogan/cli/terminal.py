@@ -23,6 +23,7 @@ from slogan.errors import StorageError
 from slogan.progress import Progress, bar, lines, silent
 
 if TYPE_CHECKING:
+    from slogan.logs.searchlog import SearchLog
     from slogan.manifest.certificate import LogSizes
     from slogan.release.base import Saved
 
@@ -240,6 +241,8 @@ def released(
     check: str,
 ) -> RenderableType:
     """What must not be missed, how much went in and came out, and the command that comes next."""
+    from slogan.logs.words import worded
+
     summary = saved.summary
     rows = (
         ("clicks", summary.clicks_in, shared and shared.clicks, summary.clicks_out),
@@ -247,10 +250,15 @@ def released(
         ("users", summary.users, shared and shared.users, summary.users_out),
     )
     headings = ("", "in the log", *(["shared by 2+ users"] if shared else []), "released")
-    cells = [[name, *(f"{n:,}" for n in numbers if n is not None)] for name, *numbers in rows]
+    cells = [
+        [worded(name, summary.items), *(f"{n:,}" for n in numbers if n is not None)]
+        for name, *numbers in rows
+    ]
+    lines = [worded(line, summary.items) for line in lines]
     test_run = ["TEST RUN: seeded, so it protects nobody. verify refuses it."]
     rest = [
-        *skipped_rows(summary.rows_without_click, summary.bad_rows),
+        *emptied_columns(summary.emptied, "came back"),
+        *skipped_rows(summary.rows_without_click, summary.bad_rows, summary.bad_users),
         *(f"Received from Spark: {what}." for what in summary.arrived),
         "Not recorded in a ledger; use --population NAME to track cumulative privacy loss."
         if saved.ledger is None
@@ -285,8 +293,69 @@ def _times(seconds: dict[str, float]) -> str:
     return ", ".join(f"{step} {spent:.1f}" for step, spent in seconds.items())
 
 
-def skipped_rows(without_click: int, bad_rows: dict[str, int]) -> list[str]:
+def how_read(log: SearchLog) -> list[str]:
+    """How a log was read, one fact a line."""
+    from slogan.logs.databases import Database
+    from slogan.logs.text import DELIMITERS
+    from slogan.logs.words import worded
+
+    columns, parts = log.columns, len(log.files) + len(log.addresses)
+    kind = log.suffix.removeprefix(".").upper()
+    if log.table is not None:
+        parts, kind = 0, str(log.table) if isinstance(log.table, Database) else "a table"
+    between = [name for name, sign in DELIMITERS.items() if sign == log.delimiter]
+    details = [
+        *([f"{between[0]} between fields"] if log.format == "csv" else []),
+        *([log.encoding] if log.encoding != "utf-8" else []),
+        *([f"{parts} file{'s' * (parts != 1)}"] if parts else []),
+    ]
+    each = "one for each row" + ("" if log.counts_searches else " with a url")
+    roles = [
+        f"user: {columns.user}",
+        f"query: {columns.query}",
+        f"url: {columns.url or 'none'}",
+        f"{worded('clicks', log.items)}: {columns.count or each}",
+    ]
+    lines = [f"Read as {', '.join([kind, *details])}.", f"Columns: {', '.join(roles)}."]
+    if columns.url is None:
+        lines.append("Without a url column each query is an item. If there is one: --url NAME.")
+    elif log.searches == "all":
+        lines.append("Searches without a click count, as items without a url.")
+    if log.fold:
+        lines.append("Case, spaces, and scheme and last slash of urls make no difference (--fold).")
+    if "session" in columns.user.lower():
+        lines.append(
+            "The user column looks like sessions: then sessions are protected, not people."
+        )
+    return [*lines, *emptied_columns(columns.emptied, "come back")]
+
+
+def announce(log: SearchLog) -> SearchLog:
+    """Say before the work begins which columns come back empty; gives the log back."""
+    for line in emptied_columns(log.columns.emptied, "will come back"):
+        stderr.print(line, soft_wrap=True)
+    return log
+
+
+_OF_ONE = {"come back": "comes back"}
+
+
+def emptied_columns(names: Sequence[str], will: str) -> list[str]:
+    """The columns that come back empty."""
+    if not names:
+        return []
+    if len(names) == 1:
+        return [f"1 other column {_OF_ONE.get(will, will)} empty: {names[0]}."]
+    return [f"{len(names)} other columns {will} empty: {', '.join(names)}."]
+
+
+def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> list[str]:
     """How many rows were skipped, and why."""
-    lines = [f"Skipped {without_click:,} searches without a click."] if without_click else []
-    rows = ((f"{n:,} bad row{'s' * (n != 1)}", reason) for reason, n in bad_rows.items())
-    return [*lines, *(f"Skipped {number}: {reason}." for number, reason in rows)]
+    skipped = f"Skipped {without_click:,} searches without a click (--searches all keeps them)."
+    lines = [skipped] if without_click else []
+    if not bad_rows:
+        return lines
+    number = sum(bad_rows.values())
+    reasons = "; ".join(f"{n:,}: {reason}" for reason, n in bad_rows.items())
+    whose = f" of {users:,} user{'s' * (users != 1)}" if users else ""
+    return [*lines, f"Skipped {number:,} bad row{'s' * (number != 1)}{whose} ({reasons})."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -67,7 +68,8 @@ def verify(
             log, release = log_and_release(paths, "verify")
             source = log if reading.detects else reading.log(log)
             verdict = verify_release(source, release, budget=budget, engine=reading.host())
-    show(verdict, lambda shown: text(shown, details=details), json=json)
+    items = _items(Path(paths[-1]))
+    show(verdict, lambda shown: text(shown, items, details=details), json=json)
     if not verdict.ok:
         failed = [_label(check) for check in verdict.checks if not check.ok]
         raise VerificationError(
@@ -76,13 +78,29 @@ def verify(
         )
 
 
-def text(verdict: Verdict, *, details: bool = False) -> RenderableType:
+def _items(release: Path) -> str:
+    """What the log of a release counts, by its manifest."""
+    from slogan.logs.words import ITEMS, PAIRS
+    from slogan.verification.evidence import read_manifest
+
+    for folder in (release / "public", release):
+        manifest, _ = read_manifest(folder / "manifest.json")
+        if manifest is not None:
+            return str(manifest.parameters.get(ITEMS, PAIRS))
+    return PAIRS
+
+
+def text(verdict: Verdict, items: str = "pairs", *, details: bool = False) -> RenderableType:
     """Each check with its outcome, in plain words; with its figures if asked for."""
+    from slogan.logs.words import worded
+
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
     rows = (
-        (marks[check.ok], Text(check.name), Text(f"{check.detail}\n{check.figures}".rstrip()))
-        if details
-        else (marks[check.ok], Text(_label(check)), Text(check.detail))
+        (
+            marks[check.ok],
+            Text(check.name if details else _label(check)),
+            Text(worded(f"{check.detail}\n{check.figures if details else ''}".rstrip(), items)),
+        )
         for check in verdict.checks
     )
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,6 +151,7 @@ class Kinds:
     name: str
     taxonomy: dict[str, str]
     checksum: str | None
+    by_default: bool = False
 
     @classmethod
     def asked(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
@@ -166,7 +167,21 @@ class Kinds:
                 hint="give --taxonomy FILE, and --association taxonomy or no --association",
             )
         hosts, checksum = ({}, None) if taxonomy is None else read_taxonomy(Path(taxonomy))
-        return cls(name=chosen, taxonomy=hosts, checksum=checksum)
+        default = name is None and taxonomy is None
+        return cls(name=chosen, taxonomy=hosts, checksum=checksum, by_default=default)
+
+    def for_log(self, *, urls: bool) -> Kinds:
+        """The same for this log; queries without urls are of no site, so each is its own kind."""
+        if urls:
+            return self
+        if self.by_default:
+            return replace(self, name="spectral")
+        if self.name in ("domains", "taxonomy"):
+            raise OptionError(
+                f"--association {self.name} goes by urls, and the log has none",
+                hint="give --association spectral or independent",
+            )
+        return self
 
     @property
     def looks(self) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """Which engine, and what all are told. A subclass stands in the `__init__` of each package.
+    """Which engine, and the settings all engines have. Each package defines a subclass.
 
     The package's module `engine` has the engine itself as `ENGINE`, made of settings and a
     progress. It is imported when an engine is started, so settings need no library.

@@ -49,6 +49,8 @@ class Counted:
     rows_without_click: int
     bad_rows: dict[str, int] = field(default_factory=dict[str, int])
     """Rows skipped because they cannot be read, by reason."""
+    bad_users: int = 0
+    """Users with a skipped row, as far as its user-ID could be read and the engine counts them."""
     stayed: Shared | None = None
     """Set if the clicks on shared pairs stayed in the engine; the histogram is a part of them."""
 
@@ -93,7 +95,7 @@ class Engine(Protocol):
         ...
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
-        """Count a log and remember what the numbers of its histogram stand for.
+        """Count a log and remember the texts behind the numbers of its histogram.
 
         Args:
             log: The log; an engine counts one.
@@ -170,7 +172,7 @@ Trace = tuple[tuple[int, float, float], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Packed:
-    """What an engine says to a packing problem."""
+    """An engine's solution of a packing problem."""
 
     left: Remainder
     """The clicks on the pairs that are left, of all their holders."""
@@ -198,6 +200,27 @@ class Packer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What reading a log in another way would change. For the curator alone."""
+
+    fold_pairs: int
+    """Shared pairs if queries and urls were folded."""
+    fold_clicks: int
+    """Clicks on them."""
+    similar_users: int
+    """User-IDs that differ from another in spaces or leading zeros only."""
+
+
+@runtime_checkable
+class Advisor(Protocol):
+    """An engine that can also report what other reading options would change."""
+
+    def advice(self) -> Advice:
+        """Look at the counted log."""
+        ...
+
+
 # --- what engines share ---
 
 
@@ -211,9 +234,11 @@ def require_counted(value: T | None) -> T:
 def require_clicks(clicks: int, rows_without_click: int) -> None:
     """Refuse a log without clicks, and one whose clicks are too many for exact sums."""
     if clicks == 0:
+        if not rows_without_click:
+            raise EmptyLogError("the log has no rows", hint="check the file, and --on-bad-row")
         raise EmptyLogError(
-            f"the log holds no click ({rows_without_click} rows without one)",
-            hint="check that --url names the column of the clicked url",
+            f"none of the {rows_without_click:,} rows has a clicked url",
+            hint="if the log has queries only, add --url none; else name its column with --url",
         )
     if clicks > MOST_CLICKS:
         raise BadRowError(

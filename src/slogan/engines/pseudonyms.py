@@ -70,7 +70,7 @@ def _narrow(role: str, sql_type: str) -> OptionError:
 
 
 def fresh_pseudonyms(n: int, kind: IdKind, rng: Randomness) -> list[str]:
-    """Draw n different user-IDs; which user gets which says nothing about anyone."""
+    """Draw n different user-IDs; which user gets which ID is random."""
     drawn: dict[str, None] = {}
     while len(drawn) < n:
         drawn.update(dict.fromkeys(_draw(n - len(drawn), kind, rng)))

@@ -3,42 +3,30 @@
 Packed files that are not whole, or unpack to far more than a log would, are refused.
 """
 
-import codecs
-import csv
 import glob
 import gzip
 import io
-import re
-import secrets
+import shlex
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import duckdb
 import zstandard
 
-from slogan.errors import EmptyLogError, LogFormatError, LogNotFoundError
+from slogan.errors import LogFormatError, LogNotFoundError, MissingColumnError
+from slogan.logs.columns import path_of
 from slogan.storage.database import connected
 from slogan.storage.untrusted import is_sayable, similar_file
 
-ENCODINGS = ("utf-8", "latin-1")
-LONGEST_LINE = 64 * 1024 * 1024
-NO_DELIMITER = "\x1c\x1d\x1e\x1f"
-"""A delimiter that no line should contain: a line that does is reported as unreadable.
-
-Such a line has a second field, be it empty: only a line that is the first sign alone stands for
-NULL.
-"""
-LONE_RETURN = NO_DELIMITER[::-1]
-"""What stands for a carriage return inside a line, which is unreadable too."""
 _BROKEN = (gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError)
 """What unpacking a file that is not whole raises."""
 MOST_TIMES = 100
 """Logs shrink to a tenth, and rarely to a fiftieth."""
 ALWAYS_ALLOWED = 1 << 30
-"""Bytes that are no danger however tightly they are packed."""
+"""Unpacked bytes that are always allowed."""
 
 _SUFFIXES = {
     "tsv": (".tsv", ".tab", ".txt"),
@@ -48,10 +36,31 @@ _SUFFIXES = {
 }
 _FORMAT_OF = {suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes}
 FORMATS = tuple(_SUFFIXES)
+_EXCEL = (
+    "a workbook",
+    "save the sheet as 'CSV UTF-8', or: libreoffice --headless --convert-to csv {name}",
+)
+_ARROW = (
+    "an Arrow file",
+    'make it Parquet: python -c "import polars; '
+    "polars.read_ipc('{name}').write_parquet('{stem}.parquet')\"",
+)
+_OTHERS = {
+    ".xlsx": _EXCEL,
+    ".xls": _EXCEL,
+    ".ods": _EXCEL,
+    ".arrow": _ARROW,
+    ".feather": _ARROW,
+    ".ipc": _ARROW,
+    ".zip": ("an archive", "unpack it: unzip {name}"),
+    ".bz2": ("packed with bzip2", "unpack it: bunzip2 {name}"),
+    ".xz": ("packed with xz", "unpack it: unxz {name}"),
+    ".sql": ("a dump of a database", "load it into its database, and read a table of that"),
+}
+"""Endings of files that people have and that are not read, with the command that helps."""
 _DECOMPRESS = {".gz": "gunzip", ".zst": "unzstd"}
 _WILD = "*?["
 _CHUNK = 1 << 20
-_RETURN = re.compile(rb"\r(?!\n)")
 _PIECE = 4096  # a few bytes can unpack to very many
 _SHORTEST_ROW = 10
 _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length"}
@@ -77,7 +86,7 @@ def expand(paths: Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _usable(file: Path) -> Path:
-    """The file, if it can be read twice, unlike a pipe, and an engine can be told its name."""
+    """The file, if it can be read twice, unlike a pipe, and has a name that engines can open."""
     with reported(file):
         regular = file.is_file()
     if not regular:
@@ -119,10 +128,21 @@ def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:
 def _kind(file: Path, given: str | None) -> tuple[str, str]:
     suffixes = [s.lower() for s in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in _DECOMPRESS else ""
-    log_format = given or _FORMAT_OF.get(suffixes[-1] if suffixes else "")
+    ending = suffixes[-1] if suffixes else ""
+    log_format = given or _FORMAT_OF.get(ending)
+    if given is None and ending in _OTHERS:
+        what, command = _OTHERS[ending]
+        raise LogFormatError(
+            f"{file.name} is {what}, which is not read",
+            hint=command.format(name=shlex.quote(str(file)), stem=shlex.quote(file.stem)),
+        )
     if log_format not in FORMATS:
         hint = f"give --format, one of: {', '.join(FORMATS)}"
-        raise LogFormatError(f"the format of {file.name} cannot be told from its name", hint=hint)
+        problem = f"the name of {file.name} does not show its format"
+        if given is not None:
+            problem = f"there is no format {given[:20]!r}"
+            hint += "; a database is named by its ending: log.duckdb::TABLE"
+        raise LogFormatError(problem, hint=hint)
     if log_format == "parquet" and compression:
         raise LogFormatError(
             f"{file.name} is Parquet inside {compression}, which is not read",
@@ -131,37 +151,9 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
     return log_format, compression
 
 
-def first_line(file: Path, compression: str, encoding: str) -> str:
-    """The first line of a text file."""
-    with reported(file), open_bytes(file, compression) as data:
-        whole = data.readline(LONGEST_LINE)
-    if len(whole) == LONGEST_LINE:
-        raise LogFormatError(
-            f"{file.name}, line 1: more than 64 MB", hint="a log has a line for each row"
-        )
-    try:
-        line = whole.removeprefix(codecs.BOM_UTF8).decode(encoding)
-    except UnicodeDecodeError:
-        raise LogFormatError(
-            f"{file.name}, line 1: not {encoding}", hint="give --encoding latin-1"
-        ) from None  # the cause carries the line along
-    if not line.strip():
-        raise EmptyLogError(f"{file.name} is empty", hint="a log needs a header and rows")
-    return line.rstrip("\r\n")
-
-
-def refuse_utf_16(file: Path, compression: str) -> None:
-    """Refuse a text file that begins with UTF-16's mark of byte order."""
-    with reported(file), open_bytes(file, compression) as data:
-        mark = data.read(2)
-    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        hint = "convert it to UTF-8, such as with iconv -f UTF-16 -t UTF-8"
-        raise LogFormatError(f"{file.name} is in UTF-16", hint=hint)
-
-
 @contextmanager
 def reported(file: Path) -> Generator[None]:
-    """Say in words of our own that a file cannot be read, or unpacked."""
+    """Raise slogan's own error for a file that cannot be opened or unpacked."""
     try:
         yield
     except _BROKEN as cause:
@@ -173,14 +165,9 @@ def reported(file: Path) -> Generator[None]:
 
 
 def unreadable(file: Path) -> LogFormatError:
-    """The file is not what its name says."""
-    hint = "check that the file is complete and that its name says what it is"
+    """The error for a file that is not of the format of its name."""
+    hint = "check that the file is complete and that its name ends with its format"
     return LogFormatError(f"{file.name} is not a readable file of its kind", hint=hint)
-
-
-def split_fields(line: str, log_format: str) -> tuple[str, ...]:
-    """The fields of a TSV line (which knows no quotes) or of a CSV line."""
-    return tuple(line.split("\t") if log_format == "tsv" else next(csv.reader([line], strict=True)))
 
 
 def plain_glob(file: Path) -> str:
@@ -196,6 +183,19 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def literal(text: str) -> str:
+    """The text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def field_sql(path: Sequence[str]) -> str:
+    """The column, or the field inside a column, at a path."""
+    sql = identifier(path[0])
+    for field in path[1:]:
+        sql = f"struct_extract({sql}, {literal(field)})"
+    return sql
+
+
 def parquet_schema(file: Path) -> list[tuple[str, str]]:
     """The columns of a Parquet file and their types."""
     with _parquet(file) as (_, table):
@@ -206,12 +206,12 @@ def parquet_schema(file: Path) -> list[tuple[str, str]]:
 def _parquet(file: Path) -> Generator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]]:
     """A Parquet file as a table of a database."""
     with reported(file), file.open("rb"):
-        pass  # DuckDB does not say why a file cannot be opened
+        pass  # DuckDB does not give the reason if a file cannot be opened
     try:
         with connected() as connection:
             yield connection, connection.read_parquet(plain_glob(file), hive_partitioning=False)
     except duckdb.Error:
-        raise unreadable(file) from None  # what DuckDB says may quote the log
+        raise unreadable(file) from None  # DuckDB's message may quote the log
 
 
 def open_bytes(file: Path, compression: str) -> IO[bytes]:
@@ -240,11 +240,12 @@ def require_sound(file: Path, compression: str) -> None:
 
 
 def require_modest(file: Path, asked: Mapping[str, str]) -> None:
-    """Refuse a Parquet file of few bytes that stand for very many; `asked`: columns by meaning."""
+    """Refuse a small Parquet file that unpacks to very much; `asked`: columns by role."""
     allowed = _allowed(file)
     with _parquet(file) as (connection, table):
-        _require_flat(file, table, asked)
-        if _announced(connection, file) > allowed or _texts(table) > allowed:
+        kinds = dict(zip(table.columns, table.types, strict=True))
+        leaves = require_flat(file.name, kinds, asked)
+        if _announced(connection, file) > allowed or _texts(table, leaves) > allowed:
             raise _bomb(file, allowed)
 
 
@@ -284,24 +285,49 @@ def _announced(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
     return max(_SHORTEST_ROW * max(rows or 0, in_groups or 0), int(unpacked or 0))
 
 
-def _require_flat(file: Path, table: duckdb.DuckDBPyRelation, asked: Mapping[str, str]) -> None:
-    """No lists, records or maps as texts: what they hold cannot be added up without reading it."""
-    meanings = {name.lower(): meaning for meaning, name in asked.items()}
-    for name, kind in zip(table.columns, table.types, strict=True):
-        if kind.id in _NESTED and name.lower() in meanings:
-            raise LogFormatError(
-                f"{file.name}: the column of the {meanings[name.lower()]} is of a nested type",
-                hint="make it a text or a number",
+def require_flat(
+    where: str, kinds: Mapping[str, Any], asked: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Refuse lists, records and maps as texts: they cannot be added up without reading them.
+
+    Args:
+        where: The name of the file or table.
+        kinds: The types of its columns.
+        asked: Names of columns, or paths to fields inside them, by meaning.
+
+    Returns:
+        The paths to fields that are texts, by meaning.
+    """
+    texts: dict[str, tuple[str, ...]] = {}
+    for meaning, name in asked.items():
+        column, *fields = path_of(name, tuple(kinds)) or (name,)
+        kind = next((k for n, k in kinds.items() if n.lower() == column.lower()), None)
+        for field in fields:
+            inside = dict(kind.children) if kind is not None and kind.id == "struct" else {}
+            kind = inside.get(field)
+        if kind is None and fields:
+            raise MissingColumnError(
+                f"{where}: there is no field {name!r} for the {meaning}",
+                hint="slogan inspect LOG --show-header lists the columns and their fields",
             )
+        if kind is not None and kind.id in _NESTED:
+            raise LogFormatError(
+                f"{where}: the column of the {meaning} is of a nested type",
+                hint=f"make it a text or a number, or name a field in it: --{meaning} {name}.FIELD",
+            )
+        if fields and str(kind) in _LENGTHS:
+            texts[meaning] = (column, *fields)
+    return texts
 
 
-def _texts(table: duckdb.DuckDBPyRelation) -> int:
+def _texts(table: duckdb.DuckDBPyRelation, leaves: Mapping[str, tuple[str, ...]]) -> int:
     """The bytes of all texts, each as often as it occurs; their lengths are read, not they."""
     lengths = [
         f"sum({_LENGTHS[str(kind)]}({identifier(name)}))"
         for name, kind in zip(table.columns, table.types, strict=True)
         if str(kind) in _LENGTHS
     ]
+    lengths += [f"sum(strlen(({field_sql(path)})::VARCHAR))" for path in leaves.values()]
     sums = table.aggregate(", ".join(lengths)).fetchall()[0] if lengths else ()
     return sum(int(length or 0) for length in sums)
 
@@ -312,43 +338,3 @@ def _bomb(file: Path, allowed: int) -> LogFormatError:
         "as a log does not",
         hint="if it is a log all the same, unpack it yourself and give the plain file",
     )
-
-
-def as_whole_lines(file: Path, compression: str, encoding: str, folder: Path) -> Path:
-    """The file, if DuckDB reads it line by line; else a private copy in `folder` that it does.
-
-    A line ends with a line feed, after a carriage return or not. DuckDB also ends one at a return
-    alone, which would let a line write rows of other users, so there a return makes its line
-    unreadable. It refuses a whole file for a byte that an encoding lacks, so any other encoding
-    becomes UTF-8 here.
-    """
-    with reported(file):
-        if encoding == "utf-8" and not any(lone for _, lone in _pieces(file, compression)):
-            return file
-        copy = folder / f"lines-{secrets.token_hex(8)}"
-        decoder = codecs.getincrementaldecoder(encoding)("strict")
-        with _packed(copy, compression) as target:
-            for piece, lone in _pieces(file, compression):
-                text = _RETURN.sub(LONE_RETURN.encode(), piece) if lone else piece
-                target.write(text if encoding == "utf-8" else decoder.decode(text).encode())
-    return copy
-
-
-def _pieces(file: Path, compression: str) -> Generator[tuple[bytes, bool]]:
-    """The bytes of a file, and whether a return alone is among them; no piece ends with one."""
-    held = b""
-    with open_bytes(file, compression) as data:
-        while piece := data.read(_CHUNK):
-            piece, held = held + piece, b""
-            if piece.endswith(b"\r"):
-                piece, held = piece[:-1], b"\r"
-            yield piece, piece.count(b"\r") != piece.count(b"\r\n")
-    yield held, False  # at the very end it ends the last line
-
-
-def _packed(file: Path, compression: str) -> IO[bytes]:
-    if compression == ".gz":
-        return cast("IO[bytes]", gzip.open(file, "wb", compresslevel=1))
-    if compression == ".zst":
-        return cast("IO[bytes]", zstandard.open(file, "wb"))
-    return file.open("wb")

@@ -1,33 +1,22 @@
 """Rows of a log: the SQL that turns any source into user, query, url, clicks, or a reason why not.
 
-Engines and verifier read by the same words, so that both mean the same rows.
+The verifier reads the same rows with code of its own: `verification/plain_reader.py`.
 """
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from slogan.errors import BadRowError
-from slogan.logs.files import (
-    LONE_RETURN,
-    LONGEST_LINE,
-    NO_DELIMITER,
-    as_whole_lines,
-    identifier,
-    plain_glob,
-)
+from slogan.logs.files import field_sql, literal, plain_glob
+from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import LONE_RETURN, LONGEST_LINE, NO_DELIMITER, as_whole_lines
 
 MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
-# A field of CSV is in quotes, or does not begin with one.
-_FIELD = '("(?:[^"]|"")*"|[^",][^,]*|)'
-_CSV_FIELDS = f"""CASE WHEN NOT contains(line, '"') THEN string_split(line, ',')
-    WHEN regexp_full_match(line, '(?s){_FIELD}(?:,{_FIELD})*') THEN list_transform(
-        regexp_extract_all(',' || line, '(?s),{_FIELD}', 1), lambda field:
-        CASE WHEN starts_with(field, '"') THEN replace(field[2:-2], '""', '"') ELSE field END)
-    END"""
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
 
@@ -38,8 +27,12 @@ class Fields:
 
     user: str
     query: str
-    url: str
+    url: str = "NULL"
     count: str | None = None
+    searches: bool = False
+    """Whether a row without a url counts: as a pair of its query and an empty url."""
+    fold: bool = False
+    """Whether queries and urls are folded."""
     unreadable: str = "NULL"
     """Why the row cannot be taken apart, or NULL."""
     user_type: str = "VARCHAR"
@@ -51,19 +44,20 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if "ENUM" in sql_type.upper() else sql_type
 
 
-def literal(text: str) -> str:
-    """The text as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def rows_sql(source: str, fields: Fields) -> str:
     """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
     clicks = "1" if fields.count is None else _number(fields.count)
+    url, no_click = f"({fields.url})::VARCHAR", f"WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'"
+    query = f"({fields.query})::VARCHAR"
+    if fields.fold:
+        query, url = folded_query(query), folded_url(url)
+    if fields.searches:
+        url, no_click = f"coalesce({url}, '')", ""
     return f"""
         SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
             WHEN unreadable IS NOT NULL THEN unreadable
-            WHEN url IS NULL OR url = '' THEN {literal(NO_CLICK)}
+            {no_click}
             WHEN "user" IS NULL OR {blank} THEN 'user missing'
             WHEN query IS NULL OR query = '' THEN 'query missing'
             WHEN n IS NULL OR isnan(n) THEN 'count missing'
@@ -73,7 +67,7 @@ def rows_sql(source: str, fields: Fields) -> str:
             WHEN n <> floor(n) THEN 'count fractional'
         END AS reason
         FROM (SELECT ({fields.user})::{fields.user_type} AS "user",
-              ({fields.query})::VARCHAR AS query, ({fields.url})::VARCHAR AS url,
+              {query} AS query, {url} AS url,
               {clicks}::DOUBLE AS n,
               {fields.unreadable} AS unreadable FROM {source})"""
 
@@ -93,7 +87,7 @@ def _number(value: str) -> str:
 def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -> str:
     """The table function that reads the log's files, which `whole_lines` has made readable.
 
-    A record of a text file is a line, whatever stands in it: read whole, and split afterwards, so
+    A record of a text file is a line, whatever it contains: read whole, and split afterwards, so
     that no quote, NUL or half character in one line touches another (docs/proofs/reading.md).
     """
     if log.format == "parquet":
@@ -108,8 +102,19 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"header={header}, null_padding=true, columns={{'line': 'VARCHAR', 'rest': 'VARCHAR'}}, "
         f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
-    split = {"tsv": "string_split(line, '\t')", "csv": _CSV_FIELDS, "jsonl": "NULL"}
+    plain = f"string_split(line, {literal(log.delimiter)})"
+    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL"}
     return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
+
+
+def _csv_fields(sign: str, plain: str) -> str:
+    """A field of CSV is in quotes, or does not begin with one."""
+    field = f'("(?:[^"]|"")*"|[^"{sign}][^{sign}]*|)'
+    return f"""CASE WHEN NOT contains(line, '"') THEN {plain}
+        WHEN regexp_full_match(line, '(?s){field}(?:[{sign}]{field})*') THEN list_transform(
+            regexp_extract_all('{sign}' || line, '(?s)[{sign}]{field}', 1), lambda field:
+            CASE WHEN starts_with(field, '"') THEN replace(field[2:-2], '""', '"') ELSE field END)
+        END"""
 
 
 def whole_lines(log: SearchLog, folder: Path) -> tuple[Path, ...]:
@@ -131,29 +136,34 @@ def _names(files: tuple[Path, ...]) -> str:
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
     names, columns = log.columns.names, log.columns.roles
+    paths = {role: log.columns.path(name) for role, name in columns.items()}
     if log.format == "parquet":
-        return Fields(**{role: identifier(name) for role, name in columns.items()})
-    unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
-    places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
-    if log.format == "csv":
-        unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
-    elif log.format == "jsonl":
+        fields = {role: field_sql(path) for role, path in paths.items()}
+        return Fields(**fields, searches=log.counts_searches, fold=log.fold)
+    if log.format == "jsonl":
         valid = "CASE WHEN json_valid(line) THEN line END"
-        pointers = {role: literal(json_pointer(name)) for role, name in columns.items()}
+        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
         kinds = ", ".join(f"json_type({valid}, {pointer})" for pointer in pointers.values())
         unreadable = f"""WHEN json_type({valid}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
             WHEN list_has_any([{kinds}], ['OBJECT', 'ARRAY']) THEN 'nested'"""
         places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
+    else:
+        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
+        places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
+    if log.format == "csv":
+        unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
     return Fields(
         **places,
+        searches=log.counts_searches,
+        fold=log.fold,
         unreadable=f"""CASE WHEN rest IS NOT NULL OR contains(line, {literal(LONE_RETURN)})
             THEN 'unreadable' {unreadable} END""",
     )
 
 
-def json_pointer(key: str) -> str:
-    """A key of a JSON object as a JSON pointer, whose special characters are ~ and /."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
+def json_pointer(*keys: str) -> str:
+    """Keys of JSON objects inside each other as a pointer, whose special characters are ~ and /."""
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 _WORDS_FOR = {
@@ -163,13 +173,17 @@ _WORDS_FOR = {
     "count fractional": "the count is a fraction",
     "count huge": "the count is 2^53 or more",
     "user missing": "the user-ID is missing",
-    "query missing": "the query is missing, but there is a click",
+    "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
 }
+_NO_OBJECT = "not a JSON object"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
 BAD_ROW_HINT = "correct the row, or give --on-bad-row skip to leave such rows out and count them"
-_ENCODING_HINT = "give --encoding latin-1 if the file is in that encoding, or --on-bad-row skip"
+_ENCODING_HINT = (
+    "if the file comes from Windows or Excel, give --encoding cp1252, else --encoding latin-1; "
+    "--on-bad-row skip leaves such rows out and counts them"
+)
 
 
 def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
@@ -177,19 +191,26 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     what = _WORDS_FOR.get(reason, reason)
     if reason == "unreadable":
         columns = f"not {len(log.columns.names)} columns"
-        what = "not a JSON object" if log.format == "jsonl" else columns
+        what = _NO_OBJECT if log.format == "jsonl" else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
+    if what == _NO_OBJECT:
+        file = where.partition(", line ")[0]
+        name = shlex.quote(file.partition(".")[0] + ".jsonl")
+        hint = (
+            f"if the file is one JSON array: jq -c '.[]' {shlex.quote(file)} > {name}; else {hint}"
+        )
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
 
 
-def copy_options(format: str, compression: str, *, header: bool) -> str:
+def copy_options(log: SearchLog) -> str:
     """How DuckDB writes a released log of this format."""
-    if format == "parquet":
+    if log.format == "parquet":
         return "FORMAT parquet, COMPRESSION zstd"
-    packing = PACKINGS[compression]
-    if format == "jsonl":
+    packing = PACKINGS[log.compression]
+    if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
-    raw = "" if format == "csv" else "DELIMITER '\t', QUOTE '', ESCAPE '', "
-    return f"FORMAT csv, {raw}HEADER {header}, COMPRESSION {packing}"
+    raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "
+    between = f"DELIMITER {literal(log.delimiter)}"
+    return f"FORMAT csv, {between}, {raw}HEADER {log.header}, COMPRESSION {packing}"

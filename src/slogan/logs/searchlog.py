@@ -1,155 +1,110 @@
 """SearchLog: where a log is, its format, and which column is the user, query, url and count."""
 
-import csv
 import glob
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from slogan.errors import LogFormatError, MissingColumnError, OptionError
+from slogan.errors import LogFormatError, OptionError
+from slogan.logs.columns import NONE, Columns, assign_roles
+from slogan.logs.databases import Database, database
 from slogan.logs.files import (
-    ENCODINGS,
     expand,
-    first_line,
     format_of,
     parquet_schema,
-    refuse_utf_16,
+    require_flat,
     require_modest,
     require_sound,
-    split_fields,
 )
-
-MOST_COLUMNS = 10_000
-
-_NO_HEADER = "for a file without a header give --columns user,query,url,count"
-# Names under which headers call the four roles, compared without case, spaces, "-" and "_".
-_KNOWN_AS = {
-    "user": ("user", "userid", "anonid", "uid"),
-    "query": ("query", "q", "searchquery"),
-    "url": ("url", "clickurl", "clickedurl"),
-    "count": ("count", "clicks", "frequency"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """All columns of a log in their order, and the names of those the method models."""
-
-    names: tuple[str, ...]
-    user: str
-    query: str
-    url: str
-    count: str | None
-    """None for a log of events: each row with a url is one click."""
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """The name of the column for each role that has one."""
-        roles = {"user": self.user, "query": self.query, "url": self.url}
-        return roles if self.count is None else {**roles, "count": self.count}
-
-
-def assign_roles(names: tuple[str, ...], given: dict[str, str | None], *, show: bool) -> Columns:
-    """Find out which column is the user, the query, the url and the count.
-
-    Args:
-        names: The log's column names.
-        given: For each role the name the caller gave, or None to detect it.
-        show: Whether the names may be quoted in an error; without a header they are data.
-    """
-    _require_names(names)
-    roles: dict[str, Any] = {role: _role(role, names, given[role], show=show) for role in _KNOWN_AS}
-    for role, name in roles.items():
-        if name is None and role != "count":
-            raise _missing(f"the log has no column for the {role}", role, names, show=show)
-    chosen = [name for name in roles.values() if name is not None]
-    if len(set(chosen)) != len(chosen):
-        hint = "--user, --query, --url and --count must name different columns"
-        raise OptionError("one column is given two meanings", hint=hint)
-    return Columns(names=names, **roles)
-
-
-def _require_names(names: tuple[str, ...]) -> None:
-    """Refuse names that the engines cannot write, or cannot tell apart: they ignore case."""
-    if len(names) > MOST_COLUMNS:
-        raise LogFormatError(
-            f"the log has {len(names):,} columns, more than {MOST_COLUMNS:,}",
-            hint="check --format, or leave out columns that are not needed",
-        )
-    for place, name in enumerate(names, start=1):
-        if not name:
-            hint = f"name it in the header, or leave it out; {_NO_HEADER}"
-            raise MissingColumnError(f"column {place} has no name", hint=hint)
-        if "\0" in name:
-            raise MissingColumnError(
-                f"the name of column {place} holds a zero byte", hint="write the log as UTF-8 text"
-            )
-    if len({name.lower() for name in names}) != len(names):
-        raise MissingColumnError(
-            "two columns have the same name, or names that differ in case only",
-            hint=f"rename one, or leave it out; {_NO_HEADER}",
-        )
-
-
-def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
-    if given in names or (role == "count" and given == ""):
-        return given or None
-    if given is not None:
-        raise _missing(f"there is no column {given!r}", role, names, show=show)
-    for known in _KNOWN_AS[role]:
-        fitting = [name for name in names if re.sub("[ _-]", "", name.lower()) == known]
-        if len(fitting) > 1:
-            raise _missing(f"{len(fitting)} columns may be the {role}", role, names, show=show)
-        if fitting:
-            return fitting[0]
-    return None
-
-
-def _missing(problem: str, role: str, names: tuple[str, ...], *, show: bool) -> MissingColumnError:
-    what = f"its columns are {', '.join(names)}" if show else f"it has {len(names)} columns"
-    hint = f"name it with --{role} NAME; {_NO_HEADER}"
-    return MissingColumnError(f"{problem}; {what}", hint=hint)
-
+from slogan.logs.text import (
+    check_mark,
+    delimiter_from,
+    encoding_from,
+    first_line,
+    layout,
+    usual_delimiter,
+    with_delimiter,
+)
+from slogan.logs.words import PAIRS, QUERIES, SEARCHES
+from slogan.storage.database import connected
 
 Source = str | Path | Sequence[str | Path]
-Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...]]
-"""The names of the columns at addresses, given with their format and encoding."""
+Peek = Callable[[tuple[str, ...], str, str], tuple[str, ...] | str]
+"""Looks at addresses, given with their format and encoding: names of columns, or a header line."""
+_SERVERS = {
+    "mysql": "export the table: mysql --batch -e 'SELECT …' DATABASE > log.tsv",
+    "mariadb": "export the table: mariadb --batch -e 'SELECT …' DATABASE > log.tsv",
+    "mongodb": "export the collection: mongoexport --collection=NAME --out=log.jsonl",
+}
+Searches = Literal["clicked", "all"]
+Schema = tuple[tuple[str, str], ...]
+"""The columns that are declared, in order, and their types; a type that is not declared is text."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SearchLog:
-    """A click log: files of one format, or a table in memory, and what its columns mean."""
+class Form:
+    """Where a log is and how its files are written, whatever its columns mean."""
 
     files: tuple[Path, ...] = ()
+    """The files of the log; empty for a table in memory or a log at an address."""
     folders: tuple[Path, ...] = ()
-    """The directories that stood for files in them."""
+    """The directories that were given for the files in them."""
     addresses: tuple[str, ...] = ()
     """Where only Spark finds the log, such as s3a://bucket/clicks."""
     table: object | None = None
+    """The table in memory or in a database, if the log is one."""
     format: str
+    """tsv, csv, jsonl or parquet; a release of a table is a Parquet file."""
     compression: str = ""
+    """The ending of compressed text files, such as ".gz"; empty without compression."""
     header: bool = True
+    """Whether the first line of each text file holds the column names."""
     encoding: str = "utf-8"
-    columns: Columns
-    skip_bad_rows: bool = False
-
-    def __repr__(self) -> str:
-        parts = len(self.files) + len(self.addresses)
-        where = f"{parts} {self.format} file(s)" if parts else type(self.table).__name__
-        roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
-        return f"<SearchLog: {where}, {roles}>"
+    """utf-8, cp1252 or latin-1."""
+    delimiter: str = ""
+    """What separates the fields of TSV and CSV."""
 
     @property
     def suffix(self) -> str:
         """The ending of a file in this log's format."""
         return f".{self.format}{self.compression}"
 
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SearchLog(Form):
+    """A search log: files of one format, or a table in memory, and what its columns mean."""
+
+    columns: Columns
+    skip_bad_rows: bool = False
+    searches: Searches = "clicked"
+    """Whether searches without a click are left out, or counted as pairs with an empty url."""
+    fold: bool = False
+    """Whether case, spaces, and scheme and last slash of urls make no difference."""
+
+    def __repr__(self) -> str:
+        parts = len(self.files) + len(self.addresses)
+        where = f"{parts} {self.format} file(s)" if self.table is None else _called(self.table)
+        roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
+        return f"<SearchLog: {where}, {roles}>"
+
     @property
     def counts_events(self) -> bool:
         """Whether each row is one click, rather than a number of them."""
         return self.columns.count is None
+
+    @property
+    def items(self) -> str:
+        """What is counted: clicks on pairs, searches for queries, or all searches."""
+        if self.columns.url is None:
+            return QUERIES
+        return SEARCHES if self.searches == "all" else PAIRS
+
+    @property
+    def counts_searches(self) -> bool:
+        """Whether a row without a url counts."""
+        return self.columns.url is None or self.searches == "all"
 
 
 def read(
@@ -161,73 +116,205 @@ def read(
     url: str | None = None,
     count: str | None = None,
     columns: tuple[str, ...] | None = None,
+    delimiter: str | None = None,
     encoding: str = "utf-8",
     on_bad_row: str = "error",
+    searches: str = "clicked",
+    fold: bool = False,
+    sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
     """Describe a log without counting it: files, a glob, or a table of any common library.
 
     Args:
-        source: A path, several, a glob pattern, or a table.
-        format: tsv, csv, jsonl or parquet, where the file name does not say.
+        source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
+            FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
+        format: tsv, csv, jsonl or parquet, if the file name does not show it.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
-            JSON Lines the keys are user, query, url and count unless they are named here.
+            JSON Lines the keys are user, query, url and count unless they are named here. A field
+            inside a column of Parquet or JSON Lines is named by its path, such as who.id.
         query: The column of the query.
-        url: The column of the clicked url.
-        count: The column of the number of clicks; without one, or for "", each click is a row.
+        url: The column of the clicked url; "none" for a log of queries without clicks, which is
+            also meant if the header has no such column. Then the items of the log are queries.
+        count: The column of the number of clicks; without one, or for "none", each click is a row.
         columns: All column names in order, for a text file that has no header; for JSON Lines the
             keys, where these are not the named columns alone.
-        encoding: utf-8 or latin-1, of text files.
+        delimiter: comma, semicolon, pipe or tab, or the sign itself; found in the header line if
+            not given. Without a header it is a comma in CSV.
+        encoding: utf-8, cp1252 or latin-1, of text files.
+        searches: Leave out searches without a click ("clicked"), or count them too ("all").
+        fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
+            last slash of the url; they are released folded.
+        sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
-        peek: Who looks where this process cannot; see `slogan.engines`.
+        peek: Looks up the columns of a log at an address; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
     if on_bad_row not in ("error", "skip"):
         raise OptionError(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
         )
-    skip = on_bad_row == "skip"
+    if searches not in ("clicked", "all"):
+        raise OptionError("searches are 'clicked' or 'all'", hint="leave --searches out")
+    form, schema = declare(
+        source,
+        roles,
+        format=format,
+        columns=columns,
+        delimiter=delimiter,
+        encoding=encoding,
+        sql=sql,
+        peek=peek,
+    )
+    typed = form.format in ("jsonl", "parquet")
+    found = assign_roles(
+        tuple(name for name, _ in schema),
+        roles,
+        show=typed or columns is not None,
+        nested=typed and (form.table is None or isinstance(form.table, Database)),
+    )
+    for file in _here(form) if form.format == "parquet" else ():
+        require_modest(file, found.roles)
+    if isinstance(form.table, Database):
+        form = replace(form, table=_only(form.table, found))
+    return SearchLog(
+        **vars(form),
+        columns=found,
+        skip_bad_rows=on_bad_row == "skip",
+        searches=searches,
+        fold=fold,
+    )
+
+
+def declare(
+    source: Source | object,
+    roles: dict[str, str | None],
+    *,
+    format: str | None = None,
+    columns: tuple[str, ...] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    sql: str | None = None,
+    peek: Peek | None = None,
+) -> tuple[Form, Schema]:
+    """What names, header lines, typed schemas and options declare about a log; see `read`."""
     paths = _paths(source)
+    if paths and (stored := database(str(paths[0]), sql)) is not None:
+        if len(paths) > 1:
+            raise OptionError("a log is one table of a database", hint="name one, or give --sql")
+        of_files = {"--format": format not in (None, "parquet"), "--columns": columns is not None}
+        of_files |= {"--delimiter": delimiter is not None, "--encoding": encoding != "utf-8"}
+        _refuse_options_of_files(of_files)
+        files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
+        return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
-        found = assign_roles(_table_columns(source), roles, show=True)
-        return SearchLog(table=source, format="parquet", columns=found, skip_bad_rows=skip)
+        return Form(table=source, format="parquet"), _texts(_table_columns(source))
     addresses = _addresses(paths)
     files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
-    if encoding not in ENCODINGS or (encoding != "utf-8" and kind not in ("tsv", "csv")):
-        hint = "--encoding latin-1 is for TSV and CSV files; the others are UTF-8"
-        raise OptionError(f"{kind} files are not read as {encoding}", hint=hint)
+    sign = None if delimiter is None else delimiter_from(delimiter)
+    if sign is not None and kind not in ("tsv", "csv"):
+        raise OptionError(f"{kind} files have no delimiter", hint="leave --delimiter out")
     if columns is not None and kind == "parquet":
         raise OptionError(
             "--columns is for files that do not declare their columns, and Parquet does",
             hint="name single columns with --user, --query, --url, --count",
         )
-    here = files or _local(addresses)
-    for file in here if compression else ():
-        require_sound(file, compression)
-    for file in here if kind != "parquet" else ():
-        refuse_utf_16(file, compression)
-    if columns is not None:
-        names = columns
-    elif kind == "jsonl":
-        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
-        names = tuple(name or role for role, name in roles.items() if name != "")
-    else:
-        names = _names(files, addresses, kind, compression, encoding, peek)
-    found = assign_roles(names, roles, show=columns is not None or kind in ("jsonl", "parquet"))
-    for file in here if kind == "parquet" else ():
-        require_modest(file, found.roles)
-    return SearchLog(
+    form = Form(
         files=files,
         folders=tuple(Path(path) for path in paths if files and Path(path).is_dir()),
         addresses=addresses,
         format=kind,
         compression=compression,
         header=columns is None or kind == "jsonl",
-        encoding=encoding,
-        columns=found,
-        skip_bad_rows=skip,
+        encoding=encoding_from(encoding, kind),
     )
+    for file in _here(form) if kind != "parquet" else ():
+        if compression:
+            require_sound(file, compression)
+        check_mark(file, compression, form.encoding)
+    if columns is not None and kind != "jsonl":
+        sign = sign or usual_delimiter(kind)
+        kind = with_delimiter(kind, sign, fixed=format is not None)
+        return replace(form, format=kind, delimiter=sign), _texts(columns)
+    if kind == "jsonl":
+        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
+        named = (
+            (name or role).partition(".")[0] for role, name in roles.items() if name not in NONE
+        )
+        return form, _texts(columns or tuple(dict.fromkeys(named)))
+    return _declared_by_files(form, sign, peek, fixed=format is not None)
+
+
+def _refuse_options_of_files(given: dict[str, bool]) -> None:
+    """Refuse options that would do nothing for a database."""
+    if useless := next((option for option, present in given.items() if present), None):
+        raise OptionError(
+            f"a database declares its columns and texts, so {useless} has no meaning",
+            hint=f"leave out {useless}",
+        )
+
+
+def _texts(names: tuple[str, ...]) -> Schema:
+    return tuple((name, "text") for name in names)
+
+
+def _declared_by_files(
+    form: Form, sign: str | None, peek: Peek | None, *, fixed: bool
+) -> tuple[Form, Schema]:
+    """The columns that header lines or typed schemas declare, the same in all files."""
+    seen: list[tuple[str, str, Schema]] = []
+    for name, found in _looked_up(form, peek):
+        if isinstance(found, str):
+            kind, between, names = layout(found, form.format, sign, fixed=fixed, where=name)
+            seen.append((kind, between, _texts(names)))
+        else:
+            seen.append((form.format, "", found))
+        if seen[-1] != seen[0]:
+            hint = "give files with the same columns, and in Parquet the same types"
+            raise LogFormatError(f"{name} has other columns than {form.files[0].name}", hint=hint)
+    kind, between, schema = seen[0]
+    return replace(form, format=kind, delimiter=between), schema
+
+
+def _looked_up(form: Form, peek: Peek | None) -> Iterator[tuple[str, str | Schema]]:
+    """Each file with its header line, or its typed schema; addresses count as one."""
+    if not form.addresses:
+        for file in form.files:
+            typed = form.format == "parquet"
+            line = None if typed else first_line(file, form.compression, form.encoding)
+            yield file.name, tuple(parquet_schema(file)) if line is None else line
+    elif peek is None:
+        scheme = form.addresses[0].partition(":")[0]
+        raise OptionError(
+            f"only Spark reads {scheme}:// addresses",
+            hint="download the files first (curl -LO ADDRESS), or give --engine spark; "
+            "in Python, a Spark DataFrame",
+        )
+    else:
+        found = peek(form.addresses, form.format, form.encoding)
+        yield form.addresses[0], found if isinstance(found, str) else _texts(found)
+
+
+def _only(table: Database, columns: Columns) -> Database:
+    """The table with the columns that are needed, none of which is nested."""
+    with connected() as sql:
+        kinds = {name: sql.sqltype(kind) for name, kind in table.schema}
+        require_flat(str(table), kinds, columns.roles)
+    wanted = dict.fromkeys(columns.path(name)[0] for name in columns.roles.values())
+    return replace(table, wanted=tuple(wanted))
+
+
+def _here(form: Form) -> tuple[Path, ...]:
+    """The files of this machine, as far as the names of addresses are patterns of ours too."""
+    local = (a.removeprefix("file://") for a in form.addresses if a.startswith("file://"))
+    if form.table is not None:
+        return ()
+    return form.files or expand([found for name in local for found in glob.glob(name)])
+
+
+def _called(table: object) -> str:
+    return str(table) if isinstance(table, Database) else type(table).__name__
 
 
 def _paths(source: object) -> list[str | Path] | None:
@@ -239,16 +326,13 @@ def _paths(source: object) -> list[str | Path] | None:
 
 def _addresses(paths: Sequence[str | Path]) -> tuple[str, ...]:
     found = tuple(str(path) for path in paths if re.match(r"[a-z][a-z0-9+.-]*://", str(path)))
+    for address in found:
+        if hint := _SERVERS.get(address.partition("://")[0]):
+            raise OptionError(f"{address.partition('://')[0]} servers are not read", hint=hint)
     if found and len(found) < len(paths):
         hint = "write files as addresses too: file:///data/clicks.tsv"
         raise OptionError("some parts of the log are files and some are at addresses", hint=hint)
     return found
-
-
-def _local(addresses: tuple[str, ...]) -> tuple[Path, ...]:
-    """The files of this machine among them, as far as their names are patterns of ours too."""
-    names = (a.removeprefix("file://") for a in addresses if a.startswith("file://"))
-    return expand([found for name in names for found in glob.glob(name)])
 
 
 def declared_table(log: SearchLog) -> Any:
@@ -286,40 +370,3 @@ def _table_columns(table: object) -> tuple[str, ...]:
             return tuple(str(n) for n in names)
     hint = "give a path, or a Polars, pandas, Arrow or DuckDB table"
     raise LogFormatError(f"a {type(table).__name__} is not a log", hint=hint)
-
-
-def _names(
-    files: tuple[Path, ...],
-    addresses: tuple[str, ...],
-    kind: str,
-    compression: str,
-    encoding: str,
-    peek: Peek | None,
-) -> tuple[str, ...]:
-    """The columns that headers or typed schemas declare, the same in all files."""
-    if addresses and peek is None:
-        scheme = addresses[0].partition(":")[0]
-        hint = "give --engine spark; in Python, a Spark DataFrame"
-        raise OptionError(f"only Spark reads {scheme}:// addresses", hint=hint)
-    if addresses and peek is not None:
-        return peek(addresses, kind, encoding)
-    schemas = [
-        parquet_schema(file)
-        if kind == "parquet"
-        else [(name, "text") for name in _header(file, kind, compression, encoding)]
-        for file in files
-    ]
-    for file, schema in zip(files, schemas, strict=True):
-        if schema != schemas[0]:
-            hint = "give files with the same columns, and in Parquet the same types"
-            raise LogFormatError(f"{file.name} has other columns than {files[0].name}", hint=hint)
-    return tuple(name for name, _ in schemas[0])
-
-
-def _header(file: Path, kind: str, compression: str, encoding: str) -> tuple[str, ...]:
-    try:
-        return split_fields(first_line(file, compression, encoding), kind)
-    except csv.Error as cause:
-        raise LogFormatError(
-            f"{file.name}, line 1: not a header of {kind}", hint="check it, and --format"
-        ) from cause

@@ -3,20 +3,23 @@
 Each kind of release has a model of each. The curator's report is made from the certificate.
 """
 
+import json
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
-from slogan.errors import LogFormatError
+from slogan.errors import LogFormatError, OptionError
 from slogan.logs.searchlog import Columns
 from slogan.manifest.manifest import Manifest, Record
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 
+_ROLES = ("user", "query", "url", "count")
 CURATOR_ONLY = "Computed from the raw log: for the curator, not for publication."
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=2**63)]
@@ -85,11 +88,17 @@ class Summary(Record):
     clicks_in: Count
     rows_without_click: Count
     bad_rows: dict[str, Count]
+    bad_users: Count = 0
+    """Users with a skipped row, as far as its user-ID could be read."""
+    emptied: tuple[str, ...] = ()
+    """The columns that came back empty."""
     clicks_out: Count
     pairs_out: Count
     users_out: Count
     test_run: bool
     seconds: dict[str, float]
+    items: Literal["pairs", "queries", "searches"] = "pairs"
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
     arrived: tuple[str, ...] = ()
     """Data sent to this process by an engine that runs elsewhere, each with its size."""
     warnings: tuple[str, ...] = ()
@@ -165,6 +174,8 @@ class Certificate(Summary):
     clicks_by_fate: dict[Fate, Count]
     inputs: tuple[Input, ...]
     columns: Columns
+    sql: str | None = None
+    """The query of a database that was the log; the curator's, for it may name people."""
     seed: int | None
     recipient: str | None = None
     """For whom the release is; never published."""
@@ -194,6 +205,29 @@ def certificate_type(kind: ReleaseKind) -> type[Certificate]:
     if kind is ReleaseKind.SYNTHETIC_USERS:
         return SyntheticCertificate
     return PrivateRowsCertificate if kind is ReleaseKind.PRIVATE_ROWS else PlannedCertificate
+
+
+def require_query(folder: Path, verb: str, log: object) -> None:
+    """Refuse to read a database by its tables alone if a query of it was released.
+
+    The query is shown with the command to paste. It is not run unseen.
+    """
+    try:
+        found: Any = json.loads(modest(folder / "curator/certificate.json"))
+        query, columns = found.get("sql"), found["columns"]
+        said: Any = json.loads(modest(folder / "public/manifest.json"))["parameters"]
+    except (OSError, ValueError, AttributeError, LookupError, TypeError):
+        return
+    if not isinstance(query, str):
+        return
+    places = cast("Sequence[object]", log if isinstance(log, list | tuple) else [log])
+    roles = [word for role in _ROLES for word in (f"--{role}", columns[role] or "none")]
+    more = [*(["--searches", "all"] if "searches" in said else []), *["--fold"] * ("fold" in said)]
+    words = ["slogan", verb, *places, folder, "--sql", query, *roles, *more]
+    raise OptionError(
+        "the release was made from a query, which is needed here too",
+        hint=f"run: {shlex.join(map(str, words))}",
+    )
 
 
 def read_certificate(file: Path, manifest: Manifest) -> Certificate:

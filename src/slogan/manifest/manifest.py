@@ -46,8 +46,13 @@ class PublishedLog(Record):
     columns: tuple[str, ...]
     user: str
     query: str
-    url: str
+    url: str | None
+    """None for a log of queries without clicks."""
     count: str | None
+    delimiter: str | None = None
+    """What separates the fields of CSV: a comma if not told. None for other formats."""
+    emptied: tuple[str, ...] = ()
+    """The columns that came back empty."""
 
 
 class SpentStage(Record):
@@ -167,6 +172,8 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         header=log.header,
         columns=log.columns.names,
         **{role: getattr(log.columns, role) for role in _ROLES},
+        delimiter=log.delimiter if log.format == "csv" else None,
+        emptied=log.columns.emptied,
     )
 
 
@@ -185,7 +192,10 @@ def described(
         format=log.format,
         columns=log.columns if log.format == "jsonl" or not log.header else None,
         **{role: getattr(log, role) or "" for role in _ROLES},
+        delimiter=log.delimiter or ("," if log.format == "csv" else None),
         encoding=encoding,
+        searches=str(manifest.parameters.get("searches", "clicked")),
+        fold="fold" in manifest.parameters,
         on_bad_row=on_bad_row,
         peek=peek,
     )

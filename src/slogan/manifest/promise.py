@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from slogan.budget import Number, PrivacyBudget, at_most, exact
+from slogan.logs.words import ITEMS, PAIRS, worded
 from slogan.modes import ReleaseKind
 
 _WORDS = tomllib.loads(files("slogan.manifest").joinpath("promises.toml").read_text("utf-8"))
@@ -111,9 +112,11 @@ def promise_of(
     return Promise(**filled, not_guaranteed=not_guaranteed)
 
 
-def wording_of(kind: ReleaseKind, budget: PrivacyBudget) -> Wording:
+def wording_of(
+    kind: ReleaseKind, budget: PrivacyBudget, parameters: Mapping[str, object] | None = None
+) -> Wording:
     """The sentences of the reports for a kind of release under a budget."""
-    return Wording(**_fill(_WORDS[kind]["wording"], budget, {}))
+    return Wording(**_fill(_WORDS[kind]["wording"], budget, parameters or {}))
 
 
 def one_in(probability: Number) -> str:
@@ -144,9 +147,10 @@ def _fill(
     numbers = _numbers(budget)
     shared = {name: text.format_map(numbers) for name, text in _WORDS["shared"].items()}
     values = {**parameters, **shared, **numbers}
+    items = str(parameters.get(ITEMS, PAIRS))
     return {
-        name: text.format_map(values)
+        name: worded(text.format_map(values), items)
         if isinstance(text, str)
-        else tuple(line.format_map(values) for line in text)
+        else tuple(worded(line.format_map(values), items) for line in text)
         for name, text in texts.items()
     }

@@ -22,8 +22,9 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
-from slogan.logs.files import identifier, plain_glob
-from slogan.logs.rows import PACKINGS, literal
+from slogan.logs.databases import Database
+from slogan.logs.files import field_sql, identifier, literal, plain_glob
+from slogan.logs.rows import PACKINGS, json_pointer
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
@@ -113,9 +114,12 @@ class Release(ABC):
             "clicks_in": counted.clicks,
             "rows_without_click": counted.rows_without_click,
             "bad_rows": counted.bad_rows,
+            "bad_users": counted.bad_users,
+            "emptied": self.log.columns.emptied,
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,
+            "items": self.log.items,
             "test_run": self.job.test_run,
             "seconds": self.job.steps.rounded(),
             "arrived": self.job.engine.arrived,
@@ -293,6 +297,7 @@ class Release(ABC):
 
     def certificate(self) -> Certificate:
         """Figures computed from the raw log, with its checksums, for the curator only."""
+        table = self.log.table
         inputs = [{"file": str(f), "sha256": sha256_of(f)} for f in self.log.files]
         inputs += [{"file": a, "sha256": "not computed"} for a in self.log.addresses]
         return certificate_type(self.job.kind).model_validate(
@@ -303,6 +308,7 @@ class Release(ABC):
                 "columns": asdict(self.log.columns),
                 "seed": self.job.seed,
                 "recipient": self.job.destination.recipient,
+                **({"sql": table.sql} if isinstance(table, Database) and not table.table else {}),
             }
         )
 
@@ -349,7 +355,10 @@ def open_to_readers(folder: Path) -> None:
 
 def id_warnings(file: Path, log: SearchLog) -> list[str]:
     """Warnings about user-IDs of a released file that look like names of people."""
-    user = f"{identifier(log.columns.user)}::VARCHAR"
+    path = log.columns.path(log.columns.user)
+    user = f"{field_sql(path)}::VARCHAR"
+    if log.format == "jsonl" and len(path) > 1:  # a record is read as text
+        user = f"json_extract_string({identifier(path[0])}, {literal(json_pointer(*path[1:]))})"
     counts = ", ".join(
         f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"
         for pattern in _NAMES_PEOPLE.values()
@@ -393,8 +402,8 @@ def reader_sql(file: Path, log: SearchLog) -> str:
         options = f"columns={{{columns}}}, format='newline_delimited'"
         packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
         return f"read_json([{files}], {options}, compression='{packing}')"
-    raw = "" if log.format == "csv" else "delim='\t', quote='', escape='', "
-    header = f"header={str(log.header).lower()}"
+    raw = "" if log.format == "csv" else "quote='', escape='', "
+    header = f"delim={literal(log.delimiter)}, header={str(log.header).lower()}"
     options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"
     names = ", ".join(identifier(name) for name in log.columns.names)
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"

@@ -13,10 +13,11 @@ from slogan.dp.accounting import Cost
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Engine
 from slogan.engines.pseudonyms import IdKind, fresh_pseudonyms
-from slogan.errors import OptionError, TooFewUsersError
+from slogan.errors import NothingToReleaseError, OptionError, TooFewUsersError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Reservation
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.logs.words import ITEMS, PAIRS, worded
 from slogan.manifest.labels import Labels, require_label
 from slogan.modes import Parameters, ReleaseKind
 from slogan.planning.objectives import Objective
@@ -132,6 +133,9 @@ class Job:
             **{name: v for choice in choices for name, v in choice.items()},
             "encoding": self.log.encoding,
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",
+            **({"searches": self.log.searches} if self.log.searches != "clicked" else {}),
+            **({"fold": "yes"} if self.log.fold else {}),
+            **({ITEMS: self.log.items} if self.log.items != PAIRS else {}),
         }
 
     def id_kind(self) -> IdKind | None:
@@ -193,6 +197,8 @@ def started_job(
                 reservation=reservation,
             )
         except BaseException as failure:
+            if isinstance(failure, NothingToReleaseError):
+                failure.say(lambda text: worded(text, source.items))
             try:
                 if reservation is not None:
                     cost = failure.cost if isinstance(failure, TooFewUsersError) else None

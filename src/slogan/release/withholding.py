@@ -99,7 +99,8 @@ def _divide(
 ) -> Withheld:
     """Write the rows that stay and the rows that go, with those that went before."""
     columns = log.columns
-    user, query, url = (identifier(name) for name in (columns.user, columns.query, columns.url))
+    user, query = identifier(columns.user), identifier(columns.query)
+    url = "''" if columns.url is None else f"coalesce({identifier(columns.url)}::VARCHAR, '')"
     clicks = "1" if columns.count is None else f"{identifier(columns.count)}::BIGINT"
     with connected() as sql:
         sql.execute("CREATE TABLE gone (query VARCHAR)")
@@ -123,13 +124,13 @@ def _divide(
             )
         sql.execute(f"""
             CREATE TABLE withheld AS
-            SELECT {user}::VARCHAR AS "user", {query}::VARCHAR AS query, {url}::VARCHAR AS url,
+            SELECT {user}::VARCHAR AS "user", {query}::VARCHAR AS query, {url} AS url,
                    sum({clicks})::BIGINT AS clicks
             FROM released WHERE {chosen} GROUP BY ALL""")
         before = folder / "curator" / RECORD
         if before.is_file():
             sql.execute(f"INSERT INTO withheld BY NAME FROM {parquet_sql(before)}")
-        options = copy_options(log.format, log.compression, header=log.header)
+        options = copy_options(log)
         sql.execute("SET preserve_insertion_order = true")
         sql.execute(f"""
             COPY (SELECT * EXCLUDE (slogan_row) FROM released WHERE NOT {chosen}

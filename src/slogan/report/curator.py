@@ -6,6 +6,7 @@ from itertools import groupby
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
     Fate,
@@ -205,7 +206,8 @@ class CuratorPage(Page):
         skipped = c.rows_without_click
         empty = [f"Searches without a click: {skipped:,}"] if skipped else []
         bad = (f"Rows that could not be read ({why}): {n:,}" for why, n in c.bad_rows.items())
-        return [*empty, *bad]
+        whose = [f"Users with such rows, as far as known: {c.bad_users:,}"] if c.bad_users else []
+        return [*empty, *bad, *whose]
 
     @property
     def utility(self) -> list[Fact]:
@@ -295,4 +297,5 @@ def curator_page(
     manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
 ) -> str:
     """The curator's report: the public facts, and figures computed from the raw log."""
-    return render("curator.html", CuratorPage(manifest, certificate, evaluation))
+    page = CuratorPage(manifest, certificate, evaluation)
+    return worded_page(render("curator.html", page), page.items)

@@ -53,8 +53,8 @@ class MemoPage(Page):
             )
         else:
             lines.append("No row belongs to a real person.")
-        if self.empty_columns:
-            lines.append(f"Empty columns: {', '.join(self.empty_columns)}.")
+        if emptied := self.manifest.log.emptied:
+            lines.append(f"Empty columns: {', '.join(emptied)}.")
         return lines
 
     @property

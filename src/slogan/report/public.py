@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from slogan.budget import PrivacyBudget, at_most, exact
+from slogan.logs.words import ITEMS, PAIRS, worded_page
 from slogan.manifest.command import command_of
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
 from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
@@ -57,9 +58,14 @@ class Page:
         return PrivacyBudget(**self.manifest.budget.model_dump())
 
     @property
+    def items(self) -> str:
+        """What was counted and released: pairs, or queries."""
+        return str(self.manifest.parameters.get(ITEMS, PAIRS))
+
+    @property
     def words(self) -> Wording:
         """The sentences for this kind of release."""
-        return wording_of(self.manifest.kind, self.budget)
+        return wording_of(self.manifest.kind, self.budget, self.manifest.parameters)
 
     @property
     def title(self) -> str:
@@ -149,13 +155,6 @@ class Page:
     def user_ids(self) -> str:
         """Where the user-IDs of the released log come from."""
         return _USER_IDS[self.manifest.pseudonyms]
-
-    @property
-    def empty_columns(self) -> list[str]:
-        """Columns of the original that are empty in the release."""
-        log = self.manifest.log
-        roles = {log.user, log.query, log.url, log.count}
-        return [name for name in log.columns if name not in roles]
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
@@ -275,12 +274,14 @@ class PublicPage(Page):
 
 def public_page(manifest: Manifest) -> str:
     """The public report, made from the manifest only, so that it can show nothing else."""
-    return render("public.html", PublicPage(manifest))
+    page = PublicPage(manifest)
+    return worded_page(render("public.html", page), page.items)
 
 
 def card_page(manifest: Manifest) -> str:
     """The data card for recipients, made from the manifest only."""
-    return render("card.html", PublicPage(manifest))
+    page = PublicPage(manifest)
+    return worded_page(render("card.html", page), page.items)
 
 
 PUBLIC_PAGES = {"report.html": public_page, "data-card.html": card_page}

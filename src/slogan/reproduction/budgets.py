@@ -130,7 +130,15 @@ def _table_by_b(lab: Laboratory) -> str:
     )
 
 
-def _by_b(lines: Mapping[str, Sequence[tuple[float, float]]], users: int, **words: str) -> Chart:
+def _by_b(
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    users: int,
+    *,
+    name: str,
+    title: str,
+    summary: str,
+    y_title: str,
+) -> Chart:
     """Positive values over b, and m·b over the b of the first line."""
 
     def drawn(name: str, points: Iterable[tuple[float, float]]) -> Line:
@@ -142,7 +150,10 @@ def _by_b(lines: Mapping[str, Sequence[tuple[float, float]]], users: int, **word
         drawn("m·b", [(b, users * b) for b in every_b]),
         x_title="b",
         logarithmic=True,
-        **words,
+        name=name,
+        title=title,
+        summary=summary,
+        y_title=y_title,
     )
 
 

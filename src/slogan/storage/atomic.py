@@ -73,7 +73,7 @@ class Attempt:
         return self.folder / "ledger"
 
     def outcome(self, manifest_sha256: str) -> Outcome:
-        """What became of it, as far as the disk shows. Only when nobody works on it any more."""
+        """What became of it, as far as the disk shows. Call it only when no process works on it."""
         if os.path.lexists(self.partial):
             return "abandoned"
         with suppress(OSError):
@@ -136,7 +136,7 @@ def publish(
         target: The folder that should appear.
         fill: Writes what should be in it.
         force: Whether an older release may be replaced.
-        booked: Who grants it; no ledger is told if not given.
+        booked: Records it in the ledger first; without it, no ledger is used.
         settled: Asked before anything is removed that may be evidence for a ledger.
     """
     clear_attempts(target.absolute().parent, settled)

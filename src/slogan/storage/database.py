@@ -1,7 +1,7 @@
-"""DuckDB connections: no network, no extensions, spilling only where told; errors without log text.
+"""DuckDB connections: no network, no extensions, one folder to spill to; errors without log text.
 
 Messages of DuckDB may quote a text of the log, so failures for want of memory, disk space or a file
-are reported in our own words.
+are replaced by our messages.
 """
 
 import os
@@ -17,10 +17,13 @@ from slogan.errors import OptionError, SloganError, StorageError
 from slogan.storage.limits import threads_limit
 
 
-def connected(file: Path | None = None, *, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
+def connected(
+    file: Path | None = None, *, spill: Path | None = None, read_only: bool = False
+) -> duckdb.DuckDBPyConnection:
     """A database in memory or in a file; what does not fit goes to `spill`, or nowhere."""
     sql = duckdb.connect(
         database=":memory:" if file is None else file,
+        read_only=read_only,
         config={
             "temp_directory": "" if spill is None else str(spill),
             "autoinstall_known_extensions": "false",
@@ -64,9 +67,9 @@ def clearly() -> Generator[None]:
 
 
 def reason(cause: duckdb.Error) -> str | None:
-    """What the operating system said of the disk, if that is why DuckDB failed."""
-    said = str(cause)
-    return next((words for words in map(os.strerror, _OF_THE_DISK) if words in said), None)
+    """The operating system's message about the disk, if that is why DuckDB failed."""
+    message = str(cause)
+    return next((words for words in map(os.strerror, _OF_THE_DISK) if words in message), None)
 
 
 def no_room() -> SloganError:

@@ -25,7 +25,7 @@ from slogan.errors import StorageError
 TOKEN = "[0-9a-f]{16}"  # noqa: S105 - what makes a name one of its own, nothing secret
 _SCRATCH = ".slogan-private-"
 OURS = "slogan.checkpoints"
-"""A file that says whose folder it is: no other is emptied."""
+"""A file that marks the folder as slogan's: no other folder is emptied."""
 _ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -96,7 +96,7 @@ class Held:
     path: Path
     handle: int
     locked: bool
-    """False where the file system knows no locks: then nobody finds out that its run is dead."""
+    """False if the file system has no locks: then a dead run cannot be recognised."""
 
     def let_go(self) -> None:
         """Leave the folder to others; once."""
@@ -131,7 +131,7 @@ def make(named: Callable[[str], Path]) -> Held:
 
 
 def clear(parent: Path, names: re.Pattern[str], remove: Callable[[Path], None]) -> None:
-    """Call `remove` for each folder of a dead run, while nobody else can do the same."""
+    """Call `remove` for each folder of a dead run, under a lock."""
     try:
         found = sorted(path for path in parent.iterdir() if names.fullmatch(path.name))
     except OSError:
@@ -214,7 +214,7 @@ def place(target: Path) -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder of checkpoints, if it is one and our own."""
+    """Remove a folder of checkpoints, if it is one of slogan's."""
     with suppress(OSError):
         if (folder / OURS).is_file():
             for frames in [path for path in folder.iterdir() if path.is_dir()]:

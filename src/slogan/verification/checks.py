@@ -16,7 +16,8 @@ from slogan.manifest.manifest import released_file
 from slogan.storage.untrusted import modest
 from slogan.verification.conditions import budget_text
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
-from slogan.verification.form import manifest_as_written, rows_as_written
+from slogan.verification.form import manifest_as_written
+from slogan.verification.released_bytes import rows_as_written
 from slogan.verification.users import drawn, user_ids
 from slogan.verification.wording import expected_files, words
 

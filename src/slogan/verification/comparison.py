@@ -7,19 +7,20 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.errors import LogFormatError, SloganError
-from slogan.logs.files import identifier, require_modest
-from slogan.logs.rows import literal, parquet_sql
+from slogan.logs.files import field_sql, literal, require_modest
+from slogan.logs.rows import parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
-from slogan.verification.plain_reader import LenientError, Row, judged, rows_of
+from slogan.verification.plain_reader import LenientError, Row, judged, rows_of, rules_of
 
 _AT_ONCE = 200_000
 
@@ -94,6 +95,21 @@ class Counted:
     """The declared type of each column, as DuckDB names it."""
     bad_rows: int
 
+    @property
+    def user_type(self) -> str:
+        """The declared type of the user-ID."""
+        column, *inside = self.log.columns.path(self.log.columns.user)
+        kind = self.types[self.log.columns.names.index(column)]
+        for field in inside:
+            kind = fields_of(kind).get(field, kind)
+        return kind
+
+
+def fields_of(kind: str) -> dict[str, str]:
+    """The fields that a type of records declares, each with its type; none for other types."""
+    declared: Any = duckdb.sqltype(kind)
+    return {n: str(k) for n, k in declared.children} if declared.id == "struct" else {}
+
 
 def count(
     sql: duckdb.DuckDBPyConnection,
@@ -159,10 +175,8 @@ def _arrays(rows: Sequence[Row], first: int) -> dict[str, np.ndarray]:
 def _typed_table(log: SearchLog) -> Generator[tuple[tuple[str, ...], Iterator[Row] | None]]:
     """The types of the columns, and the rows of a typed log; None for text files."""
     if log.format != "parquet":
-        types = dict.fromkeys(log.columns.names, "VARCHAR")
-        if log.format == "jsonl" and log.columns.count is not None:
-            types[log.columns.count] = "BIGINT"
-        yield tuple(types.values()), None
+        number = log.columns.count if log.format == "jsonl" else None
+        yield tuple("BIGINT" if n == number else "VARCHAR" for n in log.columns.names), None
         return
     with scratch_folder() as folder, connected(spill=folder) as reader:
         source, table = parquet_sql(*log.files), declared_table(log)
@@ -184,12 +198,12 @@ def _types(sql: duckdb.DuckDBPyConnection, source: str) -> tuple[str, ...]:
 
 
 def _typed_rows(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> Iterator[Row]:
-    roles = log.columns.roles
-    values = ", ".join(f"{identifier(name)}::VARCHAR" for name in roles.values())
+    roles, rules = log.columns.roles, rules_of(log)
+    values = ", ".join(f"{field_sql(log.columns.path(name))}::VARCHAR" for name in roles.values())
     found = sql.execute(f"SELECT {values} FROM {source}")
     while some := found.fetchmany(10_000):
         for row in some:
-            yield judged(dict(zip(roles, row, strict=True)))
+            yield judged(dict(zip(roles, row, strict=True)), rules)
 
 
 def _take_rows(

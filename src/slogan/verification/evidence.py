@@ -68,7 +68,7 @@ class Evidence:
 
     @cached_property
     def compared(self) -> Comparison:
-        """The comparison of both logs, with withheld rows and without users removed before counting."""
+        """Both logs compared, with withheld rows and without users removed before counting."""
         self.logs()
         _ = self.withheld
         if self.manifest.kind is ReleaseKind.LAPLACE_COUNTS:
@@ -169,7 +169,7 @@ def count_input(
     private: Path,
     settings: EngineSettings,
 ) -> Counted | str:
-    """Count the input log, or say why it cannot be read."""
+    """Count the input log, or return the reason why it cannot be read."""
     options = {"encoding": "utf-8", "on_bad_row": "error"}
     options = {name: str(manifest.parameters.get(name, usual)) for name, usual in options.items()}
     try:
@@ -191,7 +191,7 @@ def count_input(
 def count_released(
     sql: duckdb.DuckDBPyConnection, public: Path, manifest: Manifest
 ) -> Counted | str:
-    """Count the released log, or say why it cannot be read."""
+    """Count the released log, or return the reason why it cannot be read."""
     try:
         log = described(released_file(public, manifest), manifest)
         return count(sql, log, into="shown", ignored="")

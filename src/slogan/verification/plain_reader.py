@@ -7,7 +7,7 @@ theirs shows as a difference. It is slow, and short enough to review in a minute
 import json
 import math
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -26,7 +26,12 @@ _SPACE = " \t\n\v\f\r"
 _NUMBER = re.compile(
     r"\+?-?((\d+(_\d+)*)?\.?(\d+(_\d+)*)?(e[+-]?\d+(_\d+)*)?|inf|infinity|nan)", re.ASCII
 )
+_CP1252 = {n: bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(128, 160)}
+"""The characters of the bytes that Latin-1 reads as controls; five have none and stay controls."""
+_SPACES = re.compile("[ \t\n\f\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+_SCHEMES = re.compile(r"([a-z][a-z0-9+.-]*://[ ]*)+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+_PLACE = re.compile("0|[1-9][0-9]*")
 _NOT_JSON = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 
 
@@ -38,6 +43,19 @@ class Row(NamedTuple):
     url: str | None
     clicks: int
     reason: str | None = None
+
+
+class Rules(NamedTuple):
+    """What counts as a row, and as the same text."""
+
+    searches: bool = False
+    """Whether a row without a url counts: as one with an empty url."""
+    fold: bool = False
+
+
+def rules_of(log: SearchLog) -> Rules:
+    """The rules by which a log is read."""
+    return Rules(searches=log.columns.url is None or log.searches == "all", fold=log.fold)
 
 
 class LenientError(Exception):
@@ -68,30 +86,39 @@ def _lines(file: Path, compression: str) -> Generator[bytes]:
 
 def row_reader(log: SearchLog) -> Callable[[bytes], Row]:
     """A function that reads one line, independent of all others."""
-    roles, names = log.columns.roles, log.columns.names
-    places = {role: names.index(name) for role, name in roles.items()}
+    names = log.columns.names
+    paths = {role: log.columns.path(name) for role, name in log.columns.roles.items()}
+    places = {role: names.index(path[0]) for role, path in paths.items()}
+    rules = rules_of(log)
 
     def row_of(line: bytes) -> Row:
         try:
-            text = line.decode(log.encoding)
+            text = decoded(line, log.encoding)
         except UnicodeDecodeError:
             return _refused(NOT_TEXT)
         if "\r" in text or _SIGNS in text or _SIGNS[::-1] in text:
             return _refused(UNREADABLE)
         if log.format == "jsonl":
-            return _from_json(text, roles)
-        fields = text.split("\t") if log.format == "tsv" else csv_fields(text)
+            return _from_json(text, paths, rules)
+        fields = text.split("\t") if log.format == "tsv" else csv_fields(text, log.delimiter)
         if fields is None:
             return _refused(OPEN_QUOTE)
         if len(fields) != len(names):
             return _refused(UNREADABLE)
-        return judged({role: fields[place] for role, place in places.items()})
+        return judged({role: fields[place] for role, place in places.items()}, rules)
 
     return row_of
 
 
-def csv_fields(text: str) -> list[str] | None:
-    """The fields of a line from left to right; None if a quote does not close before a comma."""
+def decoded(line: bytes, encoding: str) -> str:
+    """The text of a line."""
+    if encoding == "cp1252":
+        return line.decode("latin-1").translate(_CP1252)
+    return line.decode(encoding)
+
+
+def csv_fields(text: str, sign: str) -> list[str] | None:
+    """The fields of a line, left to right; None if a quote does not close before a delimiter."""
     fields: list[str] = []
     at = 0
     while True:
@@ -102,17 +129,17 @@ def csv_fields(text: str) -> list[str] | None:
             fields.append(quoted[1].replace('""', '"'))
             end = quoted.end()
         else:
-            end = text.find(",", at)
+            end = text.find(sign, at)
             end = len(text) if end < 0 else end
             fields.append(text[at:end])
         if end == len(text):
             return fields
-        if text[end] != ",":
+        if text[end] != sign:
             return None
         at = end + 1
 
 
-def _from_json(text: str, roles: Mapping[str, str]) -> Row:
+def _from_json(text: str, paths: Mapping[str, Sequence[str]], rules: Rules) -> Row:
     try:
         found: Any = json.loads(
             text, object_pairs_hook=_first_of_each, parse_constant=_refuse, parse_float=_as_written
@@ -124,11 +151,23 @@ def _from_json(text: str, roles: Mapping[str, str]) -> Row:
         return _refused(UNREADABLE)
     if not isinstance(found, dict):
         return _refused(UNREADABLE)
-    keys = cast("dict[str, object]", found)
-    values = {role: keys.get(name) for role, name in roles.items()}
+    values = {role: _inside(cast("object", found), path) for role, path in paths.items()}
     if any(isinstance(value, dict | list) for value in values.values()):
         return _refused(NESTED)
-    return judged({role: _json_text(value) for role, value in values.items()})
+    return judged({role: _json_text(value) for role, value in values.items()}, rules)
+
+
+def _inside(value: object, path: Sequence[str]) -> object:
+    """The value at a path of keys; in a list, a number is a place."""
+    for key in path:
+        if isinstance(value, dict):
+            value = cast("dict[str, object]", value).get(key)
+        elif isinstance(value, list) and _PLACE.fullmatch(key):
+            items = cast("list[object]", value)
+            value = items[int(key)] if int(key) < len(items) else None
+        else:
+            return None
+    return value
 
 
 def _refuse(constant: str) -> None:
@@ -151,10 +190,12 @@ def _json_text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def judged(values: Mapping[str, str | None]) -> Row:
+def judged(values: Mapping[str, str | None], rules: Rules) -> Row:
     """The row of these values by role, or why it is not counted. Events have no count."""
-    user, query, url = values["user"], values["query"], values["url"]
-    if not url:
+    user, query, url = values["user"], values["query"], values.get("url")
+    if rules.fold:
+        query, url = folded_query(query or ""), folded_url(url or "")
+    if not url and not rules.searches:
         return _refused(NO_CLICK)
     if not user:
         return _refused("user missing")
@@ -165,7 +206,7 @@ def judged(values: Mapping[str, str | None]) -> Row:
         return _refused("count missing")
     if (reason := _no_clicks(clicks)) is not None:
         return _refused(reason)
-    return Row(user, query, url, int(clicks))
+    return Row(user, query, url or "", int(clicks))
 
 
 def _no_clicks(number: float) -> str | None:
@@ -194,3 +235,16 @@ def number(text: str | None) -> float | None:
         return float(plain.removeprefix("+").replace("_", ""))
     except ValueError:
         return None
+
+
+def folded_query(text: str) -> str:
+    """A query in small letters, with single spaces and none around it."""
+    small = text.lower() if text.isascii() else "".join(letter.lower()[:1] for letter in text)
+    return _SPACES.sub(" ", small).strip(" ")
+
+
+def folded_url(text: str) -> str:
+    """A url folded as a query is, without its schemes and last slashes, if anything is left."""
+    plain = folded_query(text)
+    scheme = _SCHEMES.match(plain)
+    return plain[scheme.end() if scheme else 0 :].rstrip("/ ") or plain

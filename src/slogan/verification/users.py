@@ -18,6 +18,7 @@ from scipy.special import bdtrc, chdtrc
 
 from slogan.arrays import Floats, Ints
 from slogan.errors import LogFormatError
+from slogan.manifest.manifest import Outputs, PrivateRowsOutputs
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.mechanism import FALSE_ALARM, at_least, law_chance
 
@@ -51,8 +52,7 @@ def user_ids(evidence: Evidence) -> Finding:
     if evidence.manifest.pseudonyms == "keep":
         return True, "the original user-IDs, as the manifest states"
     _, shown = evidence.logs()
-    columns = shown.log.columns
-    user_type = shown.types[columns.names.index(columns.user)]
+    user_type = shown.user_type
     ids, clicks, pairs = evidence.compared.shown_users()
     real = evidence.compared.real_ids(_TRIED)
     if user_type == "UUID":
@@ -224,7 +224,8 @@ def dealt(evidence: Evidence) -> Finding:
     total = np.bincount(pair, clicks).astype(np.int64)
     visits = _visits(total, _holdings(total, rows))
     # A user who is assigned a pair twice has one row of it.
-    twice = _CLASSES * float((sizes * (sizes - 1)).sum()) / 2 * (visits / visits.sum()) ** 2
+    two = max(float((sizes * (sizes - 1)).sum()), _dealt_two(outputs)) / 2
+    twice = _CLASSES * two * (visits / visits.sum()) ** 2
     clear = twice < _FEW
     fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
     excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
@@ -245,6 +246,17 @@ def dealt(evidence: Evidence) -> Finding:
     }
     found = [fault for fault, present in faults.items() if present]
     return not found, "; ".join(found) or f"all {len(pair)} rows fit random synthetic users"
+
+
+def _dealt_two(outputs: Outputs | PrivateRowsOutputs | None) -> float:
+    """How many ordered pairs of visits users are expected to have, by the published sizes.
+
+    Of a user who is dealt the same pair again and again, the rows show one visit only.
+    """
+    bins = np.maximum(() if outputs is None else outputs.users_by_pairs, 0.0)[1:]
+    size = np.arange(1, len(bins) + 1)
+    shown = 0 if outputs is None else outputs.users
+    return shown * float((bins * size * (size - 1)).sum()) / max(float(bins.sum()), 1.0)
 
 
 def _visits(total: Ints, holdings: int) -> Ints:

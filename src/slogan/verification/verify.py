@@ -12,6 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.engines import EngineSettings
 from slogan.errors import LogNotFoundError, OptionError
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.manifest.certificate import require_query
 from slogan.modes import ReleaseKind
 from slogan.storage.atomic import check_not_waiting
 from slogan.storage.untrusted import similar_file
@@ -78,6 +79,8 @@ def verify(
     place = release.in_folder() if isinstance(release, InFolder) else nullcontext(Path(release))
     with place as folder:
         _require_release(folder, log)
+        if not isinstance(log, SearchLog):
+            require_query(folder, "verify", log)
         settings = engines.resolve(engine, log)
         return _verdict(folder / "public", folder / "curator", log, budget, settings)
 

@@ -17,7 +17,7 @@ from slogan.budget import PrivacyBudget, at_most, exact
 from slogan.dp import selection
 from slogan.dp.grouping import INDEPENDENT, Kinds
 from slogan.dp.selection import Selected
-from slogan.dp.statistics import SPOKEN_FOR, Spending, measure, spread, weight_needed
+from slogan.dp.statistics import MOST_CONTRIBUTED, Spending, measure, spread, weight_needed
 from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.generation.twin import Twin, twin_of
@@ -272,7 +272,7 @@ def _together(twin: Twin, selected: Selected, spending: Spending, seed: int) -> 
 def _weights(twin: Twin) -> Floats:
     """The weight of each pair: a user with n pairs adds 1/√n."""
     hist = twin.hist
-    held = np.bincount(hist.user, minlength=hist.users).clip(1, SPOKEN_FOR)
+    held = np.bincount(hist.user, minlength=hist.users).clip(1, MOST_CONTRIBUTED)
     return np.bincount(hist.pair, (1 / np.sqrt(held))[hist.user]).astype(np.float64)
 
 

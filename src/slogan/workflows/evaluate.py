@@ -19,12 +19,20 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.histogram import PairHistogram
 from slogan.logs.files import require_modest
 from slogan.logs.searchlog import SearchLog, Source, read
-from slogan.manifest.certificate import CURATOR_ONLY, LogSizes, html_table, read_certificate
+from slogan.logs.words import PAIRS, QUERIES, worded
+from slogan.manifest.certificate import (
+    CURATOR_ONLY,
+    LogSizes,
+    html_table,
+    read_certificate,
+    require_query,
+)
 from slogan.manifest.manifest import Manifest, Outputs, described, released_file
 from slogan.measures import (
     Comparison,
     Reference,
     Results,
+    Row,
     SideBySide,
     association,
     random_sample,
@@ -68,6 +76,8 @@ class About:
     users_matched: bool
     """Whether released users are known to be users of the log."""
     log: LogFacts
+    items: str = PAIRS
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -126,6 +136,15 @@ class Evaluation(SideBySide):
     def also_clicked(self) -> Association:
         """How well the release recommends a pair that was hidden from it."""
         return self.release[association.ALSO_CLICKED]
+
+    def headlines(self) -> list[Row]:
+        """The figures a person reads first; of queries without urls fewer differ."""
+        rows = super().headlines()
+        said = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
+        if self.about.items != QUERIES:
+            return said
+        once = {row.label: row for row in said if not row.label.startswith("Urls")}
+        return list(once.values())
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `evaluate --json`."""
@@ -212,7 +231,9 @@ def evaluate(
     with shown(progress) as on_progress, place as where:
         released = _read_release(where)
         settings = engines.resolve(engine, log)
-        source = log if isinstance(log, SearchLog) else _original(log, released.manifest, settings)
+        source = log
+        if not isinstance(source, SearchLog):
+            source = _original(source, where, released.manifest, settings)
         min_supports = _supports(min_support, released.manifest)
         steps = Steps(on_progress)
         with closing(settings.start(on_progress)) as host, steps.step("count"):
@@ -253,6 +274,7 @@ def evaluate(
                 coverage=None if released.coverage is None else float(released.coverage),
                 users_matched=matched,
                 log=_facts(counted, original),
+                items=source.items,
             ),
             release=results,
             yardstick=yardstick,
@@ -325,9 +347,13 @@ def _whose(folder: Path, manifest: Manifest) -> Whose:
     return table
 
 
-def _original(log: Source, manifest: Manifest | None, settings: EngineSettings) -> SearchLog:
+def _original(
+    log: Source, release: object, manifest: Manifest | None, settings: EngineSettings
+) -> SearchLog:
     if manifest is None:
         return settings.describe(log)
+    if isinstance(release, str | Path):
+        require_query(Path(release), "evaluate", log)
     read_with = manifest.parameters
     return described(
         log,

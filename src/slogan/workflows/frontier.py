@@ -21,6 +21,7 @@ from slogan.errors import OptionError, ReleaseExistsError
 from slogan.generation.twin import twin_of
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes, html_table
 from slogan.measures import Totals
 from slogan.measures.supports import frequent_pairs
@@ -89,6 +90,8 @@ class Frontier(Generic[PointT_co]):
     """For synthesize: how many dry runs each point is the mean of."""
     points: tuple[PointT_co, ...]
     seconds: dict[str, float]
+    items: str = PAIRS
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -137,7 +140,7 @@ class Frontier(Generic[PointT_co]):
         present = {one.name for point in self.points for one in fields(point)}
         columns = {name: words for name, words in _COLUMNS.items() if name in present}
         rows = [[_number(getattr(point, name)) for name in columns] for point in self.useful()]
-        return [words or self.utility for words in columns.values()], rows
+        return [worded(words or self.utility, self.items) for words in columns.values()], rows
 
     def chart(self) -> Chart:
         """One line per δ of a useful budget; for outputs that can only grow, the most possible."""
@@ -203,7 +206,7 @@ class Frontier(Generic[PointT_co]):
             )
         if self.output_size is not None:
             facts.append(f"Compared at {self.output_size:,} released clicks for every budget.")
-        return facts
+        return [worded(fact, self.items) for fact in facts]
 
 
 @overload
@@ -276,7 +279,7 @@ def frontier(
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
         goal, kinds = objective_from(objective), Kinds.asked(association, None)
-        steps, plans = Steps(on_progress), mode == "sanitize"
+        steps, plans, items = Steps(on_progress), mode == "sanitize", PAIRS
         require_one_size(log, users, clicks_per_user, "frontier")
         if on_log and log is None:
             raise OptionError("there is no log to look at", hint="slogan frontier LOG --on-log")
@@ -284,8 +287,10 @@ def frontier(
             if log is not None and on_log:
                 settings = engines.resolve(engine, log)
                 host = stack.enter_context(closing(settings.start(on_progress)))
+                source = settings.describe(log)
+                kinds, items = kinds.for_log(urls=source.columns.url is not None), source.items
                 with steps.step("count"):
-                    counted = host.count(settings.describe(log), unique_pairs=not plans)
+                    counted = host.count(source, unique_pairs=not plans)
                 urls: Urls = host.urls
                 if plans:
                     counted.require_shared_pairs()
@@ -314,13 +319,14 @@ def frontier(
             mode=mode,
             planned_on=ON_LOG if on_log else OF_DECLARED_SIZE if log is None else OF_LOG_SIZE,
             objective=goal.name,
-            utility=goal.utility if plans else "released pairs",
+            utility=worded(goal.utility if plans else "released pairs", items),
             log=LogSizes(clicks=sizes.clicks, users=sizes.users, pairs=sizes.pairs),
             min_support=str(_support(goal)),
             output_size=goal.output_size if plans and isinstance(goal, FrequentPairs) else None,
             runs=None if plans else runs,
             points=points,
             seconds=steps.rounded(),
+            items=items,
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from slogan import engines
 from slogan.engines import EngineChoice
-from slogan.engines.engine import Counted
+from slogan.engines.engine import Advice, Advisor, Counted
 from slogan.histogram import LogSize
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import CURATOR_ONLY, html_table
@@ -21,6 +21,8 @@ class Inspection:
     whole: LogSize
     shared: LogSize
     counted: Counted
+    advice: Advice | None = None
+    """What reading the log in another way would change; None if the engine does not say."""
 
     @property
     def format(self) -> str:
@@ -50,6 +52,9 @@ class Inspection:
             "histogram": self.counted.hist.digest(),
             "rows_without_click": self.counted.rows_without_click,
             "bad_rows": self.counted.bad_rows,
+            "bad_users": self.counted.bad_users,
+            "emptied": self.log.columns.emptied,
+            "advice": None if self.advice is None else asdict(self.advice),
             "format": self.format,
             "files": self.files,
             "columns": asdict(self.log.columns),
@@ -76,4 +81,5 @@ def inspect(
         with closing(settings.start(on_progress)) as host:
             counted = host.count(source)
             whole, shared = host.sizes()
-    return Inspection(log=source, whole=whole, shared=shared, counted=counted)
+            advice = host.advice() if isinstance(host, Advisor) else None
+    return Inspection(log=source, whole=whole, shared=shared, counted=counted, advice=advice)

@@ -160,18 +160,20 @@ def review(
         rewrite_without(folder, chosen)
     manifest, log = released_log(public)
     columns = log.columns
-    user, query, url = (identifier(name) for name in (columns.user, columns.query, columns.url))
+    user, query = identifier(columns.user), identifier(columns.query)
+    url = "NULL" if columns.url is None else identifier(columns.url)
+    urls = f"list_sort(list(DISTINCT {url}::VARCHAR) FILTER ({url} IS NOT NULL))"
     clicks = "count(*)" if columns.count is None else f"sum({identifier(columns.count)}::BIGINT)"
     with connected() as sql:
         rows = sql.execute(
-            f"""SELECT {query}::VARCHAR AS query, list_sort(list(DISTINCT {url}::VARCHAR)) AS urls,
+            f"""SELECT {query}::VARCHAR AS query, {urls} AS urls,
                        count(DISTINCT {user}) AS users, {clicks} AS clicks
                 FROM {reader_sql(_place(log.files), log)} GROUP BY ALL"""
         ).fetchall()
     queries = [
         ReviewedQuery(
             query=text or "",
-            urls=tuple(urls),
+            urls=tuple(urls or ()),
             users=users,
             clicks=int(number),
             looks_like=tuple(

@@ -95,6 +95,7 @@ def synthesize(
         engine=engine,
         progress=progress,
     ) as job:
+        kinds = kinds.for_log(urls=job.log.columns.url is not None)
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
         ids = job.id_kind()

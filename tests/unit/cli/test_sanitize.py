@@ -41,7 +41,7 @@ def test_results_go_to_stdout_without_colour_and_without_text_of_the_log(tmp_pat
 @pytest.mark.parametrize(
     ("rows", "code", "words"),
     [
-        ([], 2, "no click"),
+        ([], 2, "no rows"),
         ([(1, "my secret", "u", -1)], 2, "negative"),
         ([(1, "my secret", "u", 0)], 2, "zero"),
         ([(1, "my secret", "u", 0.5)], 2, "fraction"),

@@ -17,7 +17,9 @@ import slogan
 from slogan import engines
 from slogan.errors import BadRowError
 
-HEADERS = {"tsv": b"user\tquery\turl\tcount\n", "csv": b"user,query,url,count\n", "jsonl": b""}
+SIGNS = {"tsv": "\t", "csv": ",", "csv;": ";", "csv|": "|", "csv tab": "\t"}
+HEADERS = {**{kind: f"{sign.join(NAMES)}\n".encode() for kind, sign in SIGNS.items()}, "jsonl": b""}
+"""Kinds of files: formats, with the delimiter of CSV if it is not a comma."""
 HOSTILE = {
     "open quote": b'7,"q0,u0.com,1',
     "quote in the middle": b'7,q"0,u0.com,1',
@@ -53,7 +55,7 @@ def line(kind, user, n):
     fields = (str(user), f"q{n}", f"u{n}.com", "2")
     if kind == "jsonl":
         return json.dumps(dict(zip(NAMES, fields, strict=True))).encode()
-    return {"tsv": "\t", "csv": ","}[kind].join(fields).encode()
+    return SIGNS[kind].join(fields).encode()
 
 
 def rows_of(file, **options):
@@ -63,7 +65,7 @@ def rows_of(file, **options):
 
 
 def written(folder, kind, lines, *, packed=False, end=b"\n"):
-    file = folder / f"log.{kind}{'.gz' if packed else ''}"
+    file = folder / f"log.{kind[:3] if kind in SIGNS else kind}{'.gz' if packed else ''}"
     data = HEADERS[kind] + end.join(lines) + end
     file.write_bytes(gzip.compress(data) if packed else data)
     return file
@@ -113,6 +115,17 @@ def test_a_bad_line_of_csv_is_one_bad_row_with_its_number(tmp_path, hostile, pac
         engine.close()
     assert counted.users == 20
     assert sum(counted.bad_rows.values()) == 1
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_line_touches_no_other_in_other_encodings(tmp_path, hostile, encoding):
+    others = [line("csv;", 100 + n, n % 7).replace(b"q", b"\x80\x81\xff") for n in range(20)]
+    alone = rows_of(written(tmp_path, "csv;", others), encoding=encoding)
+    mixed = [*others[:9], hostile, *others[9:]]
+
+    assert sum(alone.values()) == 20
+    assert alone <= rows_of(written(tmp_path, "csv;", mixed), encoding=encoding)
 
 
 @settings(max_examples=60, deadline=None)

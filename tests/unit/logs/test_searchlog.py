@@ -356,7 +356,7 @@ def test_line_numbers_count_blank_lines_too(tmp_path):
         ("empty.tsv", "", errors.EmptyLogError),
         ("header.tsv", tsv([]), errors.EmptyLogError),
         ("noclick.tsv", tsv([("1", "q", "", "")]), errors.EmptyLogError),
-        ("column.tsv", tsv(ROWS, ("user", "query", "page", "count")), errors.MissingColumnError),
+        ("column.tsv", tsv(ROWS, ("who", "query", "page", "count")), errors.MissingColumnError),
         ("what.dat", tsv(ROWS), errors.LogFormatError),
         ("not.parquet", "PAR1 not really", errors.LogFormatError),
         ("not.tsv.gz", b"plain text", errors.LogFormatError),

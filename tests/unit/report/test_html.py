@@ -224,6 +224,7 @@ def test_the_public_page_is_made_of_the_manifest_alone():
     assert list(inspect.signature(Page).parameters) == ["manifest"]
     allowed = {
         "slogan.budget",
+        "slogan.logs.words",
         "slogan.manifest.command",
         "slogan.manifest.manifest",
         "slogan.manifest.promise",

@@ -13,6 +13,7 @@ from slogan.engines.duckdb import DuckDB
 from slogan.engines.duckdb.rejects import raise_if_bad
 from slogan.engines.duckdb.writing import column_types, write_log
 from slogan.engines.engine import (
+    Advice,
     Counted,
     Whose,
     none_beside,
@@ -24,6 +25,7 @@ from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.histogram import LogSize, Output, PairHistogram
 from slogan.logs.files import unreadable
+from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.rows import (
     NO_CLICK,
     fields_of,
@@ -77,7 +79,8 @@ class DuckDBEngine:
                 SELECT CASE WHEN reason IS NULL THEN "user" END AS name,
                        CASE WHEN reason IS NULL THEN query END AS query,
                        CASE WHEN reason IS NULL THEN url END AS url,
-                       CASE WHEN reason IS NULL THEN clicks END AS clicks, reason
+                       CASE WHEN reason IS NULL THEN clicks END AS clicks, reason,
+                       CASE WHEN reason IS NOT NULL THEN hash("user") END AS bad_user
                 FROM ({self._rows(log, source)})""")
         except duckdb.Error as cause:
             if isinstance(cause, duckdb.OutOfMemoryException) or reason(cause):
@@ -85,9 +88,9 @@ class DuckDBEngine:
             # DuckDB quotes the offending text in its message, so that message goes no further.
             raise LogFormatError(
                 f"the log cannot be read as {log.format}",
-                hint="check that the files are complete, with one kind of line end, and --format",
+                hint="check that the files are complete, and --format",
             ) from None
-        skipped = raise_if_bad(self._sql, log, parts, places)
+        bad = raise_if_bad(self._sql, log, parts, places)
         self._types = column_types(self._sql, log, source)
         clicks, no_click = self._one(f"""
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
@@ -100,7 +103,8 @@ class DuckDBEngine:
             users=users,
             pairs=pairs,
             rows_without_click=no_click,
-            bad_rows=skipped,
+            bad_rows=bad.reasons,
+            bad_users=bad.users,
         )
         return self._result
 
@@ -224,9 +228,23 @@ class DuckDBEngine:
     @clearly()
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = require_counted(self._result)
-        texts = "SELECT count(DISTINCT query), count(DISTINCT url) FROM "
+        texts = "SELECT count(DISTINCT query), count(DISTINCT nullif(url, '')) FROM "
         # A row that is not counted has neither query nor url.
         return counted.sizes(self._one(f"{texts} rows"), self._one(f"{texts} pairs"))
+
+    @clearly()
+    def advice(self) -> Advice:
+        query, url = folded_query("query"), folded_url("url")
+        pairs, clicks = self._one(f"""
+            SELECT count(*), coalesce(sum(clicks), 0) FROM (
+                SELECT sum(clicks) AS clicks FROM rows WHERE reason IS NULL
+                GROUP BY {query}, {url} HAVING min(name) <> max(name))""")
+        (similar,) = self._one("""
+            SELECT coalesce(sum(n), 0) FROM (
+                SELECT count(*) AS n FROM (SELECT DISTINCT name::VARCHAR AS name FROM rows
+                                           WHERE reason IS NULL)
+                GROUP BY regexp_replace(trim(name), '^0+(.)', '\\1') HAVING n > 1)""")
+        return Advice(fold_pairs=pairs, fold_clicks=int(clicks), similar_users=int(similar))
 
     @clearly()
     def urls(self, pairs: Ints) -> list[str]:

@@ -1,5 +1,6 @@
-"""Rows that DuckDB cannot read: which file, which line, and why, without showing what they say."""
+"""Rows that DuckDB cannot read: which file, which line, and why, without their text."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,7 @@ from slogan.logs.rows import (
     rows_sql,
 )
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import decoded
 
 _WORDS_FOR = {
     "INVALID ENCODING": NOT_UTF8,
@@ -24,9 +26,17 @@ _WORDS_FOR = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRows:
+    """Rows that cannot be counted, by reason, and their users as far as they can be read."""
+
+    reasons: dict[str, int]
+    users: int
+
+
 def raise_if_bad(
     sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str], places: dict[str, Path]
-) -> dict[str, int]:
+) -> BadRows:
     """Raise for the first bad row of a log that was read, or count all if they may be skipped.
 
     The `rows` as read are in the database; the SQL of sources reads each file again, by its name,
@@ -37,15 +47,19 @@ def raise_if_bad(
         f"SELECT reason, count(*) FROM rows WHERE reason <> {literal(NO_CLICK)} "
         "GROUP BY reason ORDER BY reason"
     ).fetchall()
-    if not log.skip_bad_rows:
-        if unread:
-            file, line, what = unread[0]
-            raise _unread_error(log, places[file], line, what)
-        if counted:
-            raise _located(sql, log, sources)
-    bad = {reason: int(n) for reason, n in counted}
+    reasons = {reason: int(n) for reason, n in counted}
     for _, _, what in unread:
-        bad[what] = bad.get(what, 0) + 1
+        reasons[what] = reasons.get(what, 0) + 1
+    ((users,),) = sql.execute(
+        f"SELECT count(DISTINCT bad_user) FROM rows WHERE reason <> {literal(NO_CLICK)}"
+    ).fetchall()
+    bad = BadRows(reasons=reasons, users=users)
+    if reasons and not log.skip_bad_rows:
+        file, line, what = unread[0] if unread else ("", 0, "")
+        first = _unread_error(log, places[file], line, what) if unread else None
+        error = first or _located(sql, log, sources)
+        error.say_how_many(sum(reasons.values()), users)
+        raise error
     return bad
 
 
@@ -89,7 +103,7 @@ def _located(
 
 
 def _line_of_row(file: Path, log: SearchLog, row: int) -> int:
-    """The line of a file on which its n-th row stands; blank lines are no rows."""
+    """The line number of a file's n-th row; blank lines are not rows."""
     left = row + int(log.format != "jsonl" and log.header)
     with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
@@ -103,7 +117,7 @@ def _undecodable_line(file: Path, log: SearchLog) -> int | None:
     with reported(file), open_bytes(file, log.compression) as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                line.decode(log.encoding)
+                decoded(line, log.encoding)
             except UnicodeDecodeError:
                 return number
     return None

@@ -4,13 +4,14 @@ Everything here sees the released rows only: tables `released` (user, pair, clic
 (user, shown) and `pairs` (pair, query, url). So the form of a release says nothing about others.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 
 from slogan.errors import SloganError
-from slogan.logs.files import identifier
-from slogan.logs.rows import copy_options, literal, plain_type
+from slogan.logs.files import field_sql, identifier, literal
+from slogan.logs.rows import copy_options, plain_type
 from slogan.logs.searchlog import SearchLog
 
 _RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
@@ -23,8 +24,12 @@ def column_types(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) ->
     """
     if log.format == "parquet":
         described = sql.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        return {row[0]: plain_type(row[1]) for row in described}
-    types = dict.fromkeys(log.columns.names, "VARCHAR")
+        types = {row[0]: plain_type(row[1]) for row in described}
+        for name in log.columns.roles.values():
+            place = field_sql(log.columns.path(name))
+            types[name] = plain_type(str(sql.sql(f"SELECT {place} FROM {source} LIMIT 0").types[0]))
+        return types
+    types = dict.fromkeys((*log.columns.names, *log.columns.roles.values()), "VARCHAR")
     if log.format == "jsonl" and log.columns.count is not None:
         types[log.columns.count] = "BIGINT"
     return types
@@ -37,18 +42,22 @@ def write_log(
     roles = {
         log.columns.user: "m.shown",
         log.columns.query: "p.query",
-        log.columns.url: "p.url",
+        log.columns.url: "nullif(p.url, '')",
         log.columns.count: "o.clicks",
     }
+    values = {
+        log.columns.path(name): f"CAST({roles[name]} AS {types[name]})"
+        for name in log.columns.roles.values()
+    }
     columns = ", ".join(
-        f"CAST({roles.get(name, 'NULL')} AS {types[name]}) AS {identifier(name)}"
+        f"{_value(sql, (name,), types[name], values)} AS {identifier(name)}"
         for name in log.columns.names
     )
     # A log of events gets one row per click back.
     repeated = ", range(o.clicks)" if log.counts_events else ""
     # Integers in their own order, any other ID in that of its bytes.
     order = "TRY_CAST(m.shown AS HUGEINT) NULLS LAST, m.shown, p.query, p.url"
-    options = copy_options(log.format, log.compression, header=log.header)
+    options = copy_options(log)
     try:
         sql.execute(f"""
             COPY (SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order})
@@ -59,3 +68,26 @@ def write_log(
             "a released value does not fit the type of its column",
             hint="widen the types of the count and user columns, or make them text",
         ) from None
+
+
+def _value(
+    sql: duckdb.DuckDBPyConnection,
+    path: tuple[str, ...],
+    kind: str,
+    values: Mapping[tuple[str, ...], str],
+) -> str:
+    """What is written at a path: a value, a record with a value inside, or nothing."""
+    if path in values:
+        return values[path]
+    below = [other for other in values if other[: len(path)] == path]
+    if not below:
+        return f"CAST(NULL AS {kind})"
+    typed = sql.sqltype(kind)
+    # A record of Parquet has its declared fields, one of JSON those that are named.
+    fields = (
+        {name: plain_type(str(inner)) for name, inner in typed.children}
+        if typed.id == "struct"
+        else dict.fromkeys((other[len(path)] for other in below), "VARCHAR")
+    )
+    inside = (f"{literal(n)}: {_value(sql, (*path, n), k, values)}" for n, k in fields.items())
+    return f"{{{', '.join(inside)}}}"

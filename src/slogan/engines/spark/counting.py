@@ -22,6 +22,7 @@ from slogan.logs.searchlog import SearchLog
 ROWS_PER_STRETCH = 250_000
 """Texts that one task may sort; more are divided by their first letters."""
 
+_FINE = (None, NO_CLICK)
 _OVERFLOWN = 2**62
 _MOST_APART = 64
 # Rows that do not count lose their texts, so that they add up to few: one for each reason and file.
@@ -86,9 +87,11 @@ def check(added: DataFrame, log: SearchLog) -> tuple[int, int, dict[str, int]]:
     bad: dict[str, int] = {}
     for row in groups:
         reason, n = row["reason"], int(row["n"])
-        if reason not in (None, NO_CLICK):
+        if reason not in _FINE:
             if not log.skip_bad_rows:
-                raise bad_row_error(reason, f"{row['file']}, {n} rows", log)
+                error = bad_row_error(reason, f"{row['file']}, {n} rows", log)
+                error.say_how_many(sum(int(g["n"]) for g in groups if g["reason"] not in _FINE), 0)
+                raise error
             bad[reason] = bad.get(reason, 0) + n
     require_clicks(clicks, no_click)
     return clicks, no_click, bad

@@ -124,7 +124,8 @@ class SparkEngine:
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = require_counted(self._result)
         # One by one: asked for both at once, Spark would move every row twice.
-        questions = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in ("query", "url")]
+        texts = ("query", "nullif(url, '')")
+        questions = [f"SELECT count(DISTINCT {text}) FROM {{table}}" for text in texts]
         whole, shared = (
             [number for question in questions for number in sql.one(question, table=table)]
             for table in (require_counted(self._added), self._numbers.pairs)
@@ -207,7 +208,7 @@ def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:
 
 def column_names(
     spark: Spark, addresses: tuple[str, ...], kind: str, encoding: str
-) -> tuple[str, ...]:
+) -> tuple[str, ...] | str:
     """The columns of a log at these addresses; see `EngineSettings.peek`."""
     problem = "Spark cannot read what is at that address"
     hint = "check the address, and that Spark has what its scheme needs: --spark-conf"

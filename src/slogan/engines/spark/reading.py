@@ -7,9 +7,10 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
-from slogan.logs.files import split_fields
+from slogan.logs.databases import Database
 from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8, OPEN_QUOTE
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.text import CP1252
 
 PARSED = "try_parse_json(concat('[', line, ']'))"
 """A line of JSON; in brackets, so that anything after the object makes the line unreadable."""
@@ -25,9 +26,9 @@ _NUMBER = {
     "javas": "[0-9.][dDfF][ \t\n\x0b\x0c\r]*$|[\x00-\x08\x0e-\x1f]",
 }
 _ROWS = f"""
-    SELECT name, query, url, try_cast(n AS BIGINT) AS clicks, file, CASE
+    SELECT name, query, coalesce(url, '') AS url, try_cast(n AS BIGINT) AS clicks, file, CASE
         WHEN why IS NOT NULL THEN why
-        WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'
+        WHEN coalesce(url, '') = '' AND NOT :searches THEN '{NO_CLICK}'
         WHEN name IS NULL OR name = '' THEN 'user missing'
         WHEN query IS NULL OR query = '' THEN 'query missing'
         WHEN n IS NULL OR isnan(n) THEN 'count missing'
@@ -41,8 +42,32 @@ _ROWS = f"""
 
 def rows(session: SparkSession, log: SearchLog) -> DataFrame:
     """Every row of the log with the reason why it cannot be counted, if any."""
+    _require_supported(log)
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
-    return run(_ROWS, source=kinds[log.format](session, log))
+    source = kinds[log.format](session, log)
+    return run(_ROWS, {"searches": log.counts_searches}, source=source)
+
+
+def _require_supported(log: SearchLog) -> None:
+    """Refuse what only DuckDB reads, with the way out."""
+    if log.table is not None and not isinstance(log.table, DataFrame):
+        kind = f"{log.table.kind} databases" if isinstance(log.table, Database) else "such tables"
+        raise OptionError(
+            f"Spark does not read {kind}",
+            hint="use --engine duckdb, or export the table as Parquet and give the files",
+        )
+    nested = [name for name in log.columns.roles.values() if name not in log.columns.names]
+    if nested:
+        raise OptionError(
+            f"Spark does not read fields inside columns: {', '.join(nested)}",
+            hint="use --engine duckdb; or, in Python, give a Spark DataFrame in which the fields "
+            "are columns: frame.selectExpr('who.id AS user', ...)",
+        )
+    if log.fold:
+        raise OptionError(
+            "Spark does not fold queries and urls",
+            hint="use --engine duckdb; or fold in a Spark DataFrame: lower(trim(query))",
+        )
 
 
 def paths(log: SearchLog) -> list[str]:
@@ -52,15 +77,14 @@ def paths(log: SearchLog) -> list[str]:
 
 def column_names(
     session: SparkSession, addresses: tuple[str, ...], kind: str, encoding: str
-) -> tuple[str, ...]:
-    """The columns of a log at these addresses."""
+) -> tuple[str, ...] | str:
+    """The columns of a log at these addresses, or the header line that declares them."""
     if kind == "parquet":
         return tuple(_parquet(session, list(addresses)).columns)
     first = lines(session, list(addresses), encoding).filter("beginning").head()
     if first is None:
         raise EmptyLogError("there is nothing at that address", hint="check the address")
-    line = str(first["line"]).removeprefix(_MARK)
-    return split_fields(line, kind)
+    return str(first["line"]).removeprefix(_MARK)
 
 
 def address(file: Path) -> str:
@@ -73,11 +97,7 @@ def typed_table(session: SparkSession, log: SearchLog) -> DataFrame:
     """A log whose columns have types: Parquet, or a frame."""
     if isinstance(log.table, DataFrame):
         return log.table
-    if log.table is not None:
-        raise OptionError(
-            f"Spark does not count a {type(log.table).__name__}",
-            hint="give files or a Spark DataFrame, or use --engine duckdb",
-        )
+    _require_supported(log)
     return _parquet(session, paths(log))
 
 
@@ -90,11 +110,12 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
     table, columns = typed_table(session, log), log.columns
     _require_text(table.schema, log)
     count = "1" if columns.count is None else quoted(columns.count)
+    url = "NULL" if columns.url is None else quoted(columns.url)
     file = "'the table'" if log.table is not None else "_metadata.file_name"
     return run(
         f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
                    CAST({quoted(columns.query)} AS STRING) AS query,
-                   CAST({quoted(columns.url)} AS STRING) AS url,
+                   CAST({url} AS STRING) AS url,
                    try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
                    slogan_file AS file
             FROM {{named}}""",
@@ -119,6 +140,8 @@ def _require_text(schema: StructType, log: SearchLog) -> None:
 def lines(session: SparkSession, places: list[str], encoding: str) -> DataFrame:
     """Lines that are not blank, decoded: line, file, and whether in the first part of the file."""
     text = "value" if encoding == "utf-8" else f"decode(CAST(value AS BINARY), '{_BYTES}')"
+    if encoding == "cp1252":
+        text = f"translate({text}, '{''.join(map(chr, CP1252))}', '{''.join(CP1252.values())}')"
     beginning = "_metadata.file_block_start = 0 AS beginning"
     read = session.read.text(places, lineSep="\n")
     read = read.selectExpr(f"{text} AS text", "_metadata.file_name AS file", beginning)
@@ -171,8 +194,8 @@ def json_path(key: str) -> str:
 
 
 def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
-    """Lines split at commas outside quotes; a quote left beside quoted fields is one too many."""
-    names = log.columns.names
+    """Lines split at delimiters outside quotes; a quote beside quoted fields is one too many."""
+    names, sign = log.columns.names, log.delimiter
     header = ", ".join(f":header{i}" for i in range(len(names)))
     marked = f"concat(:mark, :header0){header.removeprefix(':header0')}"
     line = "line" if log.header else "trim(LEADING :mark FROM line)"
@@ -185,14 +208,15 @@ def _csv(session: SparkSession, log: SearchLog) -> DataFrame:
             WHEN {_RETURN} THEN 'unreadable'
             WHEN regexp_like(regexp_replace(line, :quoted, '$1'), :open) THEN '{OPEN_QUOTE}'
             WHEN size(c) <> {len(names)} THEN 'unreadable'""",
-        f"""SELECT line, file, transform(regexp_extract_all(concat(',', line), :fields, 1), f ->
+        f"""SELECT line, file, transform(regexp_extract_all(concat(:sign, line), :fields, 1), f ->
                 IF(startswith(f, '"'), replace(substring(f, 2, length(f) - 2), '""', '"'), f)) AS c
             FROM (SELECT {line} AS line, file FROM {{read}})""",
         {
             "mark": _MARK,
-            "open": '(^|,)"',
-            "quoted": r'(\A|,)"[^"]*+(?:""[^"]*+)*+"(?=,|\Z)',
-            "fields": ',("[^"]*+(?:""[^"]*+)*+"|[^",][^,]*+|)',
+            "sign": sign,
+            "open": f'(^|[{sign}])"',
+            "quoted": rf'(\A|[{sign}])"[^"]*+(?:""[^"]*+)*+"(?=[{sign}]|\Z)',
+            "fields": f'[{sign}]("[^"]*+(?:""[^"]*+)*+"|[^"{sign}][^{sign}]*+|)',
             **{f"header{i}": name for i, name in enumerate(names) if log.header},
         },
         lines(session, paths(log), log.encoding),
@@ -209,7 +233,7 @@ def _roles(
 ) -> DataFrame:
     """The four roles from texts at these places of a source, with the file and why not, if so."""
     columns = log.columns
-    clicks = "1D"
+    clicks, url = "1D", "NULL" if columns.url is None else place[columns.url]
     if columns.count is not None:
         text = place[columns.count]
         plain = f"regexp_replace({text}, :joined, '')"
@@ -217,7 +241,7 @@ def _roles(
         args = args | _NUMBER
     return run(
         f"""SELECT {place[columns.user]} AS name, {place[columns.query]} AS query,
-                   {place[columns.url]} AS url, {clicks} AS n, file, CASE {why} END AS why
+                   {url} AS url, {clicks} AS n, file, CASE {why} END AS why
             FROM ({source})""",
         args,
         read=read,

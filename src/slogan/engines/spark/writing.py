@@ -77,9 +77,12 @@ def write_log(
         # A log of events gets one row per click back.
         released = released.selectExpr("*", "explode(sequence(1L, clicks)) AS nth")
     columns = log.columns
-    roles = {columns.user: "shown", columns.query: "query", columns.url: "url"}
-    if columns.count is not None:
-        roles[columns.count] = "clicks"
+    roles: dict[str | None, str] = {
+        columns.user: "shown",
+        columns.query: "query",
+        columns.url: "nullif(url, '')",
+        columns.count: "clicks",
+    }
     places = {name: roles.get(name, "NULL") for name in columns.names}
     if log.format == "parquet":
         values = (
@@ -96,28 +99,27 @@ def write_log(
 
 
 def _cast(place: str, spark_type: str) -> str:
-    if place == "NULL":
-        return f"CAST(NULL AS {spark_type})"
     # A cast alone would not fail in a session where ANSI mode is off.
     return (
-        f"coalesce(try_cast({place} AS {spark_type}), "
-        f"CAST(raise_error('does not fit') AS {spark_type}))"
+        f"IF({place} IS NULL, CAST(NULL AS {spark_type}), coalesce(try_cast({place} AS "
+        f"{spark_type}), CAST(raise_error('does not fit') AS {spark_type})))"
     )
 
 
 def _headers(session: SparkSession, log: SearchLog, parts: int) -> DataFrame:
     """The header before everything else in each part."""
     names = log.columns.names
-    header = "\t".join(names) if log.format == "tsv" else ",".join(map(_csv_field, names))
+    if log.format == "csv":
+        names = tuple(_csv_field(name, log.delimiter) for name in names)
     return run(
         "SELECT part, -1L, '', '', :header FROM {parts}",
-        {"header": header},
+        {"header": log.delimiter.join(names)},
         parts=frame_of(session, part=np.arange(parts)),
     )
 
 
-def _csv_field(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if {*text} & {*'",\r\n'} else text
+def _csv_field(text: str, sign: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if {*text} & {*f'"{sign}\r\n'} else text
 
 
 def _lines(
@@ -136,8 +138,8 @@ def _lines(
     return run(
         f"SELECT {_KEYS}, {line} AS line FROM {{r}}",
         {
-            "between": "\t" if log.format == "tsv" else ",",
-            "special": '[",\r\n]',
+            "between": log.delimiter,
+            "special": f'["{log.delimiter}\r\n]',
             **{f"key{i}": name for i, name in enumerate(places)},
         },
         r=released,
