@@ -71,17 +71,9 @@ browser:
 	  || echo "make: Chromium CANNOT BE INSTALLED HERE, so tests/browser will fail;" \
 	    "install it yourself (apt-get install --no-install-recommends chromium) and try again" >&2
 
-# Its tests start a server of their own; where none can be installed, they fail.
-postgres:
-	@command -v postgres || ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null \
-	  || { echo "no PostgreSQL here: installing it for the tests of databases"; \
-	    $(AS_ROOT) apt-get update --quiet && $(AS_ROOT) apt-get install --yes --quiet \
-	      --no-install-recommends postgresql; } \
-	  || echo "make: PostgreSQL CANNOT BE INSTALLED HERE, so tests of databases will fail;" \
-	    "install it yourself (apt-get install --no-install-recommends postgresql) and try again" >&2
-
-# Spark's tests run in one process, so that they share one session.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Spark's tests run in one process, so that they share one session. Three processes on two cores:
+# tests often wait for a program they started.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 test: $(READY) browser postgres
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi
