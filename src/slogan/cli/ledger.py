@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
+from slogan.budget import at_most
 from slogan.cli.options import Capping
 from slogan.cli.terminal import Json, show, table, with_notes
 
@@ -66,7 +67,7 @@ class _Ledgers:
 
 
 def _entries(books: Books) -> RenderableType:
-    """Every run, what all come to, and what remains."""
+    """Every run, the total cost, and what is left."""
     rows = [
         [str(link.number), link.time[:16].replace("T", " "), *map(Text, cells)]
         for link, entry in zip(books.links, books.entries, strict=True)
@@ -81,13 +82,13 @@ def _entries(books: Books) -> RenderableType:
 def _populations(ledgers: _Ledgers) -> RenderableType:
     """One line for each population."""
     if not ledgers.books:
-        return Text("no ledger yet; slogan ledger --population NAME --create starts one")
+        return Text("No ledger yet. Create one:  slogan ledger --population NAME --create")
     rows: list[list[str]] = []
     for books in ledgers.books:
         cap = books.cap
         caps = ("–", "–") if cap is None else (str(float(cap.epsilon)), str(float(cap.delta)))
         rows.append([books.population, f"{len(books.releases):,}", *caps, _room(books)])
-    headings = ("population", "releases", "ε cap", "δ cap", "remains for one release")
+    headings = ("population", "releases", "ε cap", "δ cap", "left for one release")
     return table(headings, rows)
 
 
@@ -140,36 +141,36 @@ def _short(fraction: Fraction) -> str:
 
 
 def _totals(books: Books) -> list[str]:
-    composed, reserved = books.composed, len(books.reserved)
+    composed, reserved, count = books.composed, len(books.reserved), len(books.releases)
     reached = composed.epsilon_at_delta
-    power = "no ε" if reached is None else f"ε = {reached:.4g}"
+    power = "no finite ε" if reached is None else f"ε = {at_most(reached, 3)}"
+    most = "" if books.cap is None else f" of {float(books.cap.epsilon):g}"
     lines = [
-        f"{len(books.releases):,} releases count; what is accountable comes to "
-        f"δ = {composed.delta_at_epsilon:.4g} at ε = {composed.epsilon:g}, "
-        f"{power} at δ = {composed.delta:g}"
+        f"{count:,} release{'' if count == 1 else 's'}. "
+        f"Spent: {power}{most} (at δ = {composed.delta:g})."
     ]
     if reserved:
         lines.append(
-            f"{reserved:,} of the runs are not over, or were killed: their planned cost counts"
+            f"{reserved:,} runs are not finished, or were killed; their planned cost counts."
         )
     if books.cap is None:
-        lines.append("no cap: the ledger records and refuses nothing")
+        lines.append("No cap is set: releases are recorded, and none is refused.")
     else:
-        lines.append(f"remains: {_room(books)}")
+        lines.append(f"Left for one more release: {_room(books)}.")
         if not books.cap_came_first:
             lines.append(
-                "the cap came after a release: it is a promise about all of them only if what "
-                "they showed had no part in its choice"
+                "The cap was set after a release. It covers all of them only if their contents "
+                "did not influence it."
             )
     if books.unaccounted:
-        lines.append(f"no accounting covers {books.unaccounted:,} of the releases")
+        lines.append(f"Not accounted for: {books.unaccounted:,} of the releases.")
     if books.test_runs:
-        lines.append(f"{books.test_runs:,} are test runs, which must not be published")
-    return [*lines, f"{books.file}: every link checks", f"head {books.head}"]
+        lines.append(f"Test runs, which must not be published: {books.test_runs:,}.")
+    return [*lines, f"{books.file}: ledger file intact", f"head {books.head}"]
 
 
 def _room(books: Books) -> str:
     if books.cap is None:
         return "–"
     room = books.room
-    return "nothing" if room is None else f"ε = {room.epsilon:g} at δ = {room.delta:g}"
+    return "nothing" if room is None else f"up to ε = {room.epsilon:g}, δ = {room.delta:g}"

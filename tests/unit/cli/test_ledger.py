@@ -27,7 +27,7 @@ def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tm
     assert refused.returncode == seeded.returncode == 5
     assert unknown.returncode == 2
     assert "no ledger" in unknown.stderr
-    assert "no ledger yet" in none.stderr
+    assert "No ledger yet" in none.stderr
     assert "--allow-unaccounted" in refused.stderr
     assert "protects nobody" in seeded.stderr
     assert first.returncode == 0
@@ -97,7 +97,7 @@ def test_every_run_is_shown_with_what_became_of_it(tmp_path, here):
     assert "μ² 0.5" in lines["7"]
     assert "no more: saved before" in lines["9"]
     assert not {"3", "4", "6", "8"} & {*lines}
-    assert "1 of the runs are not over, or were killed" in notes
+    assert "1 runs are not finished, or were killed" in notes
     assert (told["reserved"], told["nothings"], told["releases"]) == (1, 1, 2)
     assert told["spent"]["mu_squared"] == 1.5
 
