@@ -1,4 +1,4 @@
-"""Write seeded click logs with the shape of real ones: the paper's Table 3, nobody's searches."""
+"""Write seeded made-up click logs with the shape of the paper's Table 3."""
 
 import math
 from collections.abc import Generator
@@ -115,7 +115,7 @@ def _check(target: Path, *, users: int, clicks_per_user: float) -> None:
 
 @contextmanager
 def _clearly(target: Path) -> Generator[None]:
-    """Say in words of our own that a disk is full, whether DuckDB notices it or Python."""
+    """Report a full disk in the same words, whether DuckDB or Python notices it."""
     try:
         yield
     except (duckdb.OperationalError, OSError) as cause:

@@ -1,4 +1,4 @@
-"""Cap: what all releases on a population may cost together, whoever chooses them and when.
+"""Cap: the most that all releases on a population may cost together.
 
 The cap is a box of limits, fixed before the first release: one for μ², one for the ε and one
 for the δ that stages add. A rule on the composed (ε, δ) alone would not be sound if later

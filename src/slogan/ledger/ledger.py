@@ -54,7 +54,7 @@ class Charge:
     cost: Cost | None
     """None if no accounting covers the release."""
     test_run: bool = False
-    """Whether a seed was given. Such a run protects nobody, so it has no cost either."""
+    """Whether a seed was given. A test run is not private, so it has no cost."""
     title: str | None = None
     recipient: str | None = None
 
@@ -170,7 +170,7 @@ class Ledger:
 
         Args:
             charge: What the release tells the ledger.
-            ended: Gets the books as they stand then, so that nobody need open them again.
+            ended: Receives the books after the entry, so that they need not be read again.
             reservation: What was granted to the run before it drew: the cap is not asked again.
             allow_unaccounted: Whether a release may be one that no accounting covers.
         """
@@ -208,7 +208,7 @@ class Ledger:
 
     @contextmanager
     def _settled(self) -> Generator[Books]:
-        """The books while nobody else can change them, with no release left open."""
+        """The books under an exclusive lock, with no release left open."""
         if not self.file.exists():
             raise PopulationError(
                 f"population {self.population!r} has no ledger at {self.file}",

@@ -81,10 +81,10 @@ class Evidence:
 
         The rows go back into the released log, so that every check sees what the mechanism gave.
         """
-        self.logs()
         table, said = self.curators("withheld.parquet"), self.manifest.withheld
         if table is None and said is None:
             return 0, 0, 0
+        self.logs()
         if table is None:
             raise NotPossibleError("curator/withheld.parquet is missing")
         if said is None:

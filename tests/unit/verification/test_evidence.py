@@ -87,7 +87,14 @@ def test_an_honest_release_passes_every_named_check(log, release):
     assert [check.name for check in verdict.checks] == [
         "manifest",
         *("not_a_test_run", "checksum", "columns", "words", "manifest_as_written"),
-        *("rows_as_written", "nothing_else_public", "budget", "schema", "pairs_from_log"),
+        *(
+            "rows_as_written",
+            "nothing_else_public",
+            "budget",
+            "schema",
+            "withheld",
+            "pairs_from_log",
+        ),
         *("user_ids", "no_unique_pair", "users_from_log", "condition_2", "condition_3", "drawn"),
     ]
     assert verdict.checks[0].detail == "version 1"
@@ -204,7 +211,7 @@ def seen(sql, tmp_path, *, counts="exact", fields=None, clicked=None, shown=None
     return Evidence(
         public=tmp_path / "public",
         curator=tmp_path / "curator",
-        manifest=fields or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts)),
+        manifest=fields or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts), withheld=None),
         asked=None,
         sql=sql,
         clicked=clicked or counted,

@@ -36,7 +36,15 @@ from slogan.verification.verify import verify, verify_public
 BUDGET = PrivacyBudget(exp_epsilon="2", delta="0.5")
 NAMES = [
     *("manifest", "not_a_test_run", "checksum", "columns", "words", "manifest_as_written"),
-    *("rows_as_written", "nothing_else_public", "budget", "schema", "pairs_from_log", "user_ids"),
+    *(
+        "rows_as_written",
+        "nothing_else_public",
+        "budget",
+        "schema",
+        "withheld",
+        "pairs_from_log",
+        "user_ids",
+    ),
     *("no_unique_pair", "users_from_log", "condition_2", "condition_3", "drawn"),
 ]
 FORM = {"manifest_as_written", "rows_as_written", "user_ids", "drawn"}
