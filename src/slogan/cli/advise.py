@@ -15,6 +15,8 @@ from slogan.errors import OptionError
 if TYPE_CHECKING:
     from slogan.workflows.advise import Advice, BudgetAdvice
 
+GROUP, RANK = "look", 3
+
 
 def advise(
     *log: Annotated[

@@ -54,7 +54,7 @@ def audit(
     trials
         How often each attack is tried. More trials find smaller mistakes.
     seed
-        The same seed gives the same findings. By default each run draws anew.
+        The same seed gives the same findings. By default each run draws again.
     """
     budget = budgeting.budget()
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SHOWN = 30
 """So many queries that are not flagged are listed."""
 
+GROUP, RANK = "check", 3
+
 
 def review(
     release: Annotated[Path, Parameter(name="RELEASE", help="The folder of a release.")],

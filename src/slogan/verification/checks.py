@@ -118,10 +118,10 @@ def _pairs_from_log(evidence: Evidence) -> Finding:
 def _withheld(evidence: Evidence) -> Finding:
     """Whether the curator's record of withheld rows is what the manifest counts."""
     queries, pairs, faults = evidence.withheld
-    said = evidence.manifest.withheld
-    if said is None:
+    stated = evidence.manifest.withheld
+    if stated is None:
         return True, "no query was withheld by hand"
-    if (queries, pairs) != (said.queries, said.pairs):
+    if (queries, pairs) != (stated.queries, stated.pairs):
         return False, "the manifest counts other withheld queries than the curator's record has"
     if faults:
         return False, f"the curator's record of withheld rows has {faults} faults"

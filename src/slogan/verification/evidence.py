@@ -81,13 +81,13 @@ class Evidence:
 
         The rows go back into the released log, so that every check sees what the mechanism gave.
         """
-        table, said = self.curators("withheld.parquet"), self.manifest.withheld
-        if table is None and said is None:
+        table, stated = self.curators("withheld.parquet"), self.manifest.withheld
+        if table is None and stated is None:
             return 0, 0, 0
         self.logs()
         if table is None:
             raise NotPossibleError("curator/withheld.parquet is missing")
-        if said is None:
+        if stated is None:
             raise NotPossibleError(
                 "curator/withheld.parquet lists withheld rows, and the manifest does not say so"
             )

@@ -72,20 +72,20 @@ def _in_other_words(
     page, ours = ("".join(some[name] for name in pages) for some in (pages, our_pages))
     form.feed(page)
     our_form.feed(ours)
-    said = " ".join((manifest.promise, *manifest.guarantees, *manifest.not_guaranteed))
+    stated = " ".join((manifest.promise, *manifest.guarantees, *manifest.not_guaranteed))
     known = " ".join((promise.name, *promise.guarantees, *promise.not_guaranteed))
     faults = {
-        "the manifest promises numbers that its budget does not give": _numbers(said)
+        "the manifest promises numbers that its budget does not give": _numbers(stated)
         - _numbers(known),
         "the report shows numbers that are not in the manifest": _numbers(form.text)
         - _numbers(our_form.text)
         - _numbers(manifest.model_dump_json()),
         "the report or the manifest is far longer than ours": len(page) > _LONGER * len(ours)
-        or len(said) > _LONGER * len(known),
+        or len(stated) > _LONGER * len(known),
         "the pages contain more than text": form.active
         or not all("default-src 'none'" in text for text in pages.values()),
         "a page or the manifest names a user or a url of the log": names_of_log(
-            evidence, words_of(f"{form.text} {said}") - words_of(f"{our_form.text} {known}")
+            evidence, words_of(f"{form.text} {stated}") - words_of(f"{our_form.text} {known}")
         ),
     }
     found = [fault for fault, present in faults.items() if present]
@@ -125,7 +125,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text that are long enough to name somebody."""
+    """The words of a text that are long enough to name a person."""
     return set(_WORD.findall(text))
 
 
