@@ -254,7 +254,7 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
     ("options", "words"),
     [
         ({"engine": "duckdb"}, "where Spark counts"),
-        ({"objective": slogan.FrequentPairs()}, "frequent_pairs is no packing problem"),
+        ({"objective": slogan.FrequentPairs()}, "frequent_pairs is not a packing problem"),
         ({"counts": slogan.LaplaceCounts(bound="1", epsilon="1")}, "of the kind laplace"),
     ],
 )

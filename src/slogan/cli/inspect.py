@@ -54,7 +54,7 @@ def columns_text(header: Header) -> RenderableType:
         [str(n), column.name, column.kind, column.role or ""]
         for n, column in enumerate(header.columns, start=1)
     )
-    source = "declared types" if header.declared else "told from the first 1,000 rows"
+    source = "declared types" if header.declared else "detected from the first 1,000 rows"
     lines = [
         f"Kinds are {source}; no value is shown.",
         "To read another column, name it: --user NAME, --query NAME, --url NAME, --count NAME.",

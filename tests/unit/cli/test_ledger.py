@@ -29,7 +29,7 @@ def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tm
     assert "no ledger" in unknown.stderr
     assert "No ledger yet" in none.stdout
     assert "--allow-unaccounted" in refused.stderr
-    assert "protects nobody" in seeded.stderr
+    assert "protects no user" in seeded.stderr
     assert first.returncode == 0
     told, recorded = json.loads(capped.stdout), json.loads(first.stdout)["ledger"]
     assert recorded["population"] == told["population"] == "web"

@@ -198,7 +198,7 @@ def test_a_test_run_is_recorded_as_one_and_refused_under_a_cap(ledger):
     release(ledger, test_run=True)
     ledger.set_cap(CAP)
     for allowed in (False, True):
-        with pytest.raises(BudgetRefusedError, match="protects nobody"):
+        with pytest.raises(BudgetRefusedError, match="protects no user"):
             release(ledger, test_run=True, allow_unaccounted=allowed)
     books = ledger.books()
 

@@ -291,7 +291,7 @@ def test_a_test_run_cannot_get_past_a_cap_that_was_set_meanwhile(tmp_path):
     held = ledger.reserve(charge(share(1), test_run=True))
     assert ledger.books().spent == Cost()
     ledger.set_cap(CAP)
-    with pytest.raises(BudgetRefusedError, match="protects nobody"):
+    with pytest.raises(BudgetRefusedError, match="protects no user"):
         publish(held, share(1), test_run=True)
 
 

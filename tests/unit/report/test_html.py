@@ -389,7 +389,7 @@ def test_a_strange_fraction_in_a_manifest_is_shown_as_it_is(value):
 def test_a_test_run_says_so_first():
     text = public_page(manifest(test_run=True))
 
-    assert "protects nobody" in text
+    assert "protects no user" in text
     assert text.index("Test run.") < text.index('class="verdict"')
 
 
