@@ -218,7 +218,7 @@ def test_a_folder_of_others_is_not_emptied(host, small, tmp_path):
     assert (tmp_path / "mine").exists()
 
 
-def test_if_nothing_fits_the_cheapest_pair_is_told(host, small):
+def test_if_nothing_fits_the_cheapest_pair_is_named(host, small):
     mean = slogan.PrivacyBudget(epsilon="0.001", delta="0.001")
     asked = program(counted(small).hist, budget=mean)
     found = host.pack(question(asked), EFFORT)

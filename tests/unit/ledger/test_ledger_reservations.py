@@ -1,4 +1,4 @@
-"""A run reserves before it draws: whatever becomes of runs, in whatever order, the cap holds."""
+"""A run reserves before it draws: however runs end, in whatever order, the cap holds."""
 
 import itertools
 import json
@@ -354,7 +354,7 @@ def test_a_folder_that_is_merely_open_to_the_group_is_not_a_teams(tmp_path):
 
 
 def few(tmp_path):
-    """300 users who share nothing: no noise lets a pair through."""
+    """300 users who share nothing: no noise makes a pair pass the threshold."""
     file = tmp_path / "log.tsv"
     rows = [f"u{n}\tq{n}\turl{n}.com\t1\n" for n in range(300)]
     file.write_text("user\tquery\turl\tcount\n" + "".join(rows))
