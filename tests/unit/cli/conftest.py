@@ -26,8 +26,13 @@ def here(tmp_path, monkeypatch, capsys):
             code = 0
         except SystemExit as stop:
             code = stop.code or 0
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=" ".join(said.err.split()))
+        out, err = capsys.readouterr()
+        return SimpleNamespace(
+            returncode=code,
+            stdout=out,
+            stderr=" ".join(err.split()),
+            text=" ".join((out + err).split()),
+        )
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))

@@ -198,7 +198,7 @@ def test_limits_and_names_that_are_none_are_refused(tmp_path, log, asked):
 
     assert done.returncode == 2, done.stderr
     assert "internal" not in done.stderr
-    assert "not possible" in done.stderr or "no name" in done.stderr
+    assert "invalid" in done.stderr or "cannot name" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["output", "taxonomy", "ledger"])
