@@ -98,7 +98,7 @@ def text(verdict: Verdict, items: str = "pairs", *, details: bool = False) -> Re
     rows = (
         (
             marks[check.ok],
-            Text(check.name if details else _label(check)),
+            Text(check.name if details else worded(_label(check), items)),
             Text(worded(f"{check.detail}\n{check.figures if details else ''}".rstrip(), items)),
         )
         for check in verdict.checks
