@@ -45,7 +45,7 @@ def started(*command, cwd):
 
 
 def finished(process):
-    """What it said on standard output and error, if all went well."""
+    """What it printed on standard output and error, if all went well."""
     try:
         out, words = process.communicate(timeout=PATIENCE)
     finally:

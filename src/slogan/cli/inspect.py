@@ -54,7 +54,7 @@ def columns_text(header: Header) -> RenderableType:
         [str(n), column.name, column.kind, column.role or ""]
         for n, column in enumerate(header.columns, start=1)
     )
-    source = "declared types" if header.declared else "told from the first 1,000 rows"
+    source = "declared types" if header.declared else "detected from the first 1,000 rows"
     lines = [
         f"Kinds are {source}; no value is shown.",
         "To read another column, name it: --user NAME, --query NAME, --url NAME, --count NAME.",
@@ -69,8 +69,9 @@ def _advised(inspection: Inspection) -> list[str]:
     lines: list[str] = []
     if not inspection.log.fold and advice.fold_clicks > inspection.shared.clicks:
         lines.append(
-            f"With --fold {advice.fold_pairs:,} pairs and {advice.fold_clicks:,} clicks would be "
-            f"shared, in place of {inspection.shared.pairs:,} and {inspection.shared.clicks:,}."
+            f"With --fold, shared pairs: {advice.fold_pairs:,} instead of "
+            f"{inspection.shared.pairs:,}; shared clicks: {advice.fold_clicks:,} instead of "
+            f"{inspection.shared.clicks:,}."
         )
     if advice.similar_users:
         lines.append(
