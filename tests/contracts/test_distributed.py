@@ -223,7 +223,7 @@ def test_if_nothing_fits_the_cheapest_pair_is_named(host, small):
     asked = program(counted(small).hist, budget=mean)
     found = host.pack(question(asked), EFFORT)
 
-    cheapest = asked.constraints.cost_of_rows(asked.constraints.dearest).min()
+    cheapest = asked.constraints.cost_of_rows(asked.constraints.costliest).min()
     assert found.left.hist.pairs == 0
     assert found.cheapest == pytest.approx(float(cheapest))
     assert found.too_dear == counted(small).hist.clicks

@@ -128,8 +128,7 @@ def judged(sql, hist, shown, manifest, checks):
             },
         )
         sql.execute(f"CREATE TABLE {table} AS FROM given")
-    columns = SimpleNamespace(names=("user",), user="user")
-    counted = SimpleNamespace(log=SimpleNamespace(columns=columns), types=("VARCHAR",))
+    counted = SimpleNamespace(user_type="VARCHAR")
     evidence = SimpleNamespace(
         manifest=manifest,
         compared=Comparison(sql),
