@@ -116,7 +116,8 @@ def _divide(
             raise OptionError(
                 f"{len({*queries}) - found} of {len({*queries})} queries to withhold are not in "
                 "the release, and nothing was changed",
-                hint=f"copy the queries exactly from: slogan review {shlex.quote(str(folder))} --json",
+                hint="copy the queries exactly from: slogan review "
+                f"{shlex.quote(str(folder))} --json",
             )
         if not _number(sql, f"SELECT count(*) FROM released WHERE NOT {chosen}"):
             raise OptionError(
