@@ -3,7 +3,7 @@
 python command_server.py SOCKET
 
 A client (command_client.py) sends its words, folder, environment and three open streams, and gets
-the exit code back. The fork imports the command line anew, so that the environment counts as it
+the exit code back. The fork imports the command line again, so that the environment counts as it
 does in a new process. The server ends when its standard input is closed.
 """
 
@@ -122,7 +122,7 @@ def keep(order, streams, connection):
 
 
 def serve(listener):
-    """Several commands may run at once: each has a keeper, whose end nobody waits for."""
+    """Several commands may run at once: each has a keeper, and nothing waits for its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])

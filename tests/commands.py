@@ -1,6 +1,6 @@
 """Command lines of slogan without the start of an interpreter and its imports for each.
 
-Each runs in a process of its own, a fork of a server that knows slogan already. Tests of the start
+Each runs in a separate process, a fork of a server that knows slogan already. Tests of the start
 itself, of signals and of closed streams start a new interpreter instead.
 """
 
@@ -47,7 +47,7 @@ def command():
 
 
 def slogan(*words, cwd, **env):
-    """Run a command line; its exit code and what it said."""
+    """Run a command line; its exit code and output."""
     return subprocess.run(
         [*command(), *map(str, words)],
         cwd=cwd,

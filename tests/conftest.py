@@ -36,7 +36,7 @@ class Ladder:
     """What tests tell about themselves, for the table of `make test-all`."""
 
     def count(self, what, number=1):
-        """Add so many cases tried, faults injected, bytes fuzzed, mutants killed, attacks run."""
+        """Add this many cases tried, faults injected, bytes fuzzed, mutants killed, attacks run."""
         assert what in KINDS, f"{what} is none of {KINDS}"
         record(what, number, os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0])
 
@@ -59,7 +59,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_runtest_logreport(report):
-    """Where several processes run tests, a worker that died is reported by nobody but the first."""
+    """Where several processes run tests, only the first reports a worker that died."""
     if report.failed:
         record("failed", 1, report.nodeid)
 

@@ -20,7 +20,7 @@ def table(file):
 
 
 def seeds(first, number):
-    """So many seeds; the one that SLOGAN_FUZZ names if it is set."""
+    """This many seeds; or the one that SLOGAN_FUZZ names if it is set."""
     asked = os.environ.get("SLOGAN_FUZZ")
     return range(first, first + number) if asked is None else [int(asked)]
 

@@ -1,4 +1,4 @@
-"""One log in every form that is read: each with what `read()` must be told of it."""
+"""One log in every form that is read: each with the options `read()` needs for it."""
 
 import json
 import sqlite3

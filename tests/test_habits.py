@@ -1,4 +1,4 @@
-"""What a run asks of the machine: files of its own, no network, no other program, no shell."""
+"""What a run asks of the machine: its own files, no network, no other program, no shell."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def asked_for(folder, *command):
     return [event for event, _ in events if event != "write"], written
 
 
-def test_a_run_opens_no_connection_starts_no_program_and_writes_where_it_was_told(tmp_path):
+def test_a_run_opens_no_connection_starts_no_program_and_writes_only_to_its_folders(tmp_path):
     folder = tmp_path.resolve()
     slogan.generate(folder / "clicks.tsv", users=60, seed=1)
     budget = ["--exp-epsilon", "2", "--delta", "0.5"]
@@ -82,12 +82,12 @@ def test_databases_are_opened_in_one_place():
     assert found == ["database.py"]
 
 
-def test_a_database_loads_nothing_and_spills_where_it_is_told(tmp_path):
+def test_a_database_loads_nothing_and_spills_to_the_given_folder(tmp_path):
     names = ("autoinstall_known_extensions", "autoload_known_extensions", "enable_progress_bar")
-    told = ", ".join(f"current_setting('{name}')" for name in (*names, "temp_directory"))
+    settings = ", ".join(f"current_setting('{name}')" for name in (*names, "temp_directory"))
     for spill, folder in ((None, ""), (tmp_path, str(tmp_path))):
         with connected(spill=spill) as sql:
-            assert sql.execute(f"SELECT {told}").fetchall() == [(False, False, False, folder)]
+            assert sql.execute(f"SELECT {settings}").fetchall() == [(False, False, False, folder)]
 
 
 @pytest.mark.parametrize("limit", ["-1", "none", "0GB", "0.0MB", "", "-4GB", "4", "much", "nan GB"])

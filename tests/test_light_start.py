@@ -104,7 +104,7 @@ def test_a_name_that_is_none_is_an_attribute_error():
 
 
 def test_importing_slogan_leaves_room_for_another_highs():
-    """ortools has a libhighs of its own, as highspy has; the first in a process serves both.
+    """ortools has its own libhighs, as highspy has; the first in a process serves both.
 
     ortools itself is in the bench extra, since it would hold back what the tests are locked with.
     """
@@ -129,7 +129,7 @@ print([file for file in compiled if any(file.startswith(place) for place in plac
         assert done.returncode == 0, done.stderr
 
 
-def test_a_system_without_fcntl_is_told_which_ones_are_supported():
+def test_a_system_without_fcntl_gets_the_list_of_supported_ones():
     done = python("import sys; sys.modules['fcntl'] = None; import slogan")
 
     assert done.returncode == 1

@@ -130,7 +130,7 @@ class BadRowError(InputError):
 
     `reason` is "count missing", "count negative", "count zero", "count fractional", "count huge"
     (also if all counts sum to more than 2^53), "user missing", "query missing", "unreadable", or
-    what the reader said of the row.
+    the reader's reason for refusing the row.
     """
 
     def __init__(self, problem: str, *, hint: str, reason: str = "unreadable") -> None:

@@ -1,4 +1,4 @@
-"""A standalone cluster and a Connect server on loopback, each of processes of their own."""
+"""A standalone cluster and a Connect server on loopback, each in separate processes."""
 
 from __future__ import annotations
 

@@ -218,12 +218,12 @@ def test_a_folder_of_others_is_not_emptied(host, small, tmp_path):
     assert (tmp_path / "mine").exists()
 
 
-def test_if_nothing_fits_the_cheapest_pair_is_told(host, small):
+def test_if_nothing_fits_the_cheapest_pair_is_named(host, small):
     mean = slogan.PrivacyBudget(epsilon="0.001", delta="0.001")
     asked = program(counted(small).hist, budget=mean)
     found = host.pack(question(asked), EFFORT)
 
-    cheapest = asked.constraints.cost_of_rows(asked.constraints.dearest).min()
+    cheapest = asked.constraints.cost_of_rows(asked.constraints.costliest).min()
     assert found.left.hist.pairs == 0
     assert found.cheapest == pytest.approx(float(cheapest))
     assert found.too_dear == counted(small).hist.clicks
@@ -254,7 +254,7 @@ def test_auto_prunes_in_spark_what_does_not_fit_the_driver(spark, tmp_path):
     ("options", "words"),
     [
         ({"engine": "duckdb"}, "where Spark counts"),
-        ({"objective": slogan.FrequentPairs()}, "frequent_pairs is no packing problem"),
+        ({"objective": slogan.FrequentPairs()}, "frequent_pairs is not a packing problem"),
         ({"counts": slogan.LaplaceCounts(bound="1", epsilon="1")}, "of the kind laplace"),
     ],
 )

@@ -232,7 +232,7 @@ def test_searches_without_a_click_are_counted_and_written_alike(spark, tmp_path,
     assert made[0] == made[1]
 
 
-def test_what_comes_to_the_driver_is_announced_and_must_fit(spark, tmp_path):
+def test_what_the_driver_receives_is_announced_and_must_fit(spark, tmp_path):
     log, said = read(save(tmp_path, "log.tsv", ROWS)), []
     little = replace(spark, memory_limit="1KB")
     host = engines.resolve(little, log).start(lambda *words: said.append(words))
@@ -351,7 +351,7 @@ def test_synthetic_and_capped_logs_are_the_same(spark, tmp_path, monkeypatch):
     from slogan.engines.spark.sums import SparkHistogram
 
     def stay(self):
-        raise AssertionError("rows came to the driver")
+        raise AssertionError("rows reached the driver")
 
     many = [(str(u), f"q{n}", f"www.s{n}.com", 1 + n) for u in range(150) for n in range(3)]
     log = read(save(tmp_path, "log.tsv", many))

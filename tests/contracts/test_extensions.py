@@ -66,7 +66,7 @@ STARTER = """
 import contextlib, io, json, sys
 {lines}
 from slogan.__main__ import main
-told = []
+answers = []
 for words in json.load(sys.stdin):
     sys.argv, code, out, err = ["slogan", *words], 0, io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -74,8 +74,8 @@ for words in json.load(sys.stdin):
             main()
         except SystemExit as end:
             code = end.code or 0
-    told.append((code, out.getvalue(), err.getvalue()))
-print(json.dumps(told))
+    answers.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(answers))
 """
 
 
@@ -101,7 +101,7 @@ def log(tmp_path):
 
 
 def run(toys, *commands):
-    """What each of the commands said on standard output and error; one process runs them all."""
+    """What each of the commands printed on standard output and error; one process runs them all."""
     path = str(Path(slogan.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, str(toys / "starter.py")],
@@ -112,10 +112,10 @@ def run(toys, *commands):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    for words, (code, _, err) in zip(commands, told, strict=True):
+    answers = json.loads(done.stdout)
+    for words, (code, _, err) in zip(commands, answers, strict=True):
         assert code == 0, (words, err)
-    return [(out, err) for _, out, err in told]
+    return [(out, err) for _, out, err in answers]
 
 
 def test_a_toy_of_each_kind_goes_through_every_verb(toys, log):

@@ -21,7 +21,7 @@ every_selector = pytest.mark.parametrize("name", selectors.names())
 
 
 def crowd(users=400):
-    """Everybody holds pair 0, and each user a pair of its own."""
+    """Everybody holds pair 0, and each user a pair that no other user holds."""
     counts = np.zeros((users, users + 1), dtype=np.int64)
     counts[:, 0] = counts[np.arange(users), 1 + np.arange(users)] = 1
     return histogram(counts.tolist())
@@ -58,7 +58,7 @@ def test_no_selector_spends_more_than_its_budget(name, mu_squared, delta):
 @settings(max_examples=15)
 @given(hist=histograms(users=(1, 12), pairs=(1, 9)), seed=st.integers(0, 10**6))
 def test_the_answer_is_a_sorted_set_of_held_pairs_at_a_public_price(name, hist, seed):
-    """Prices and parameters follow from the budget: two logs cannot be told apart by them."""
+    """Prices and parameters follow from the budget: they do not distinguish two logs."""
     loose = SelectionBudget(mu_squared=Fraction(40), delta=Fraction(1, 5))
     found = selectors.load(name)(hist, loose, SeededRandomness(seed))
     other = selectors.load(name)(crowd(5), loose, SeededRandomness(seed + 1))

@@ -95,7 +95,7 @@ def test_association(both):
     )
 
 
-# --- who speaks for what, and the rounds ---
+# --- which users contribute to which pairs, and the rounds ---
 
 
 def test_spark_tosses_the_same_coins(spark):
@@ -111,7 +111,7 @@ def test_spark_tosses_the_same_coins(spark):
 
 
 @pytest.mark.parametrize("most", [1, 7])
-def test_users_speak_for_the_same_pairs(both, most):
+def test_users_contribute_to_the_same_pairs(both, most):
     here, there = (capped(hist, SeededRandomness(5), most) for hist in both)
     user, pair = (
         np.array([row[name] for row in there.chosen.collect()]) for name in ("user", "pair")

@@ -116,7 +116,7 @@ def without_privileges():
 
 
 def perform(run, report):
-    """The run itself, in a process of its own."""
+    """The run itself, in a separate process."""
     os.chdir(run["folder"])
     os.environ.update(run.get("environment", {}))
     words = os.open(run["words"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -157,8 +157,10 @@ def started(run):
 
 def ended(pid, reading):
     _, status, usage = os.wait4(pid, 0)
-    with os.fdopen(reading) as told:
-        steps = json.loads(told.readline() or "[]")  # a run that met its fault told them then
+    with os.fdopen(reading) as reported:
+        steps = json.loads(
+            reported.readline() or "[]"
+        )  # a run that met its fault reported them then
     code = os.waitstatus_to_exitcode(status)
     return {"code": code, "steps": steps, "kilobytes": usage.ru_maxrss}
 

@@ -201,7 +201,7 @@ def test_no_room_for_temporary_files(site, ladder):
 
 
 def test_a_folder_that_vanishes(site, ladder):
-    """All that a run can do is say so; a ledger that was told counts it as spent."""
+    """All that a run can do is say so; a ledger with an entry counts it as spent."""
     steps, place = steps_of(site), site.folder / "elsewhere"
     for name in ("open manifest.json", "fsync releases", "rename release", "fsync ledgers"):
         place.mkdir()

@@ -47,7 +47,7 @@ def strike(site, mode, target, *more, recorded=False, **faults):
 
 
 def steps_of(site, mode, *more):
-    """The steps of a run that nobody kills; leaves its release."""
+    """The steps of a run that is not killed; leaves its release."""
     answer = site.perform(site.run(mode, "release", *more))[0]
     assert answer["code"] == 0, site.say()
     return answer["steps"]
@@ -202,7 +202,7 @@ def test_kills_at_random_times(site, ladder, mode, seed):
     ladder.count("faults injected", struck)
 
 
-def test_of_runs_on_one_target_one_is_published_and_nobody_harms_another(site, ladder):
+def test_of_runs_on_one_target_one_is_published_and_none_harms_another(site, ladder):
     answers = site.perform(*(site.run("sanitize", "release") for _ in range(3)))
     codes = sorted(answer["code"] for answer in answers)
 

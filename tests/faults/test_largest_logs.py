@@ -14,7 +14,7 @@ GIGABYTE = 1_000_000  # in kilobytes, as the kernel tells them
 
 @pytest.fixture
 def large(site):
-    """Run a verb on a log that a query describes; its answer, and what it said."""
+    """Run a verb on a log that a query describes; its answer, and what it printed."""
 
     def perform(query, *command):
         log = site.folder / "large.parquet"
@@ -69,9 +69,9 @@ def test_ten_million_users_who_share_nothing(large, site, ladder):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("others", [0, 50])
 def test_one_user_with_ten_million_rows(large, site, ladder, others):
-    """Every second of the others shares ten pairs with that user, the rest share ten of their own.
+    """Every second of the others shares ten pairs with that user, the rest share ten others.
 
-    Beside so many clicks nobody can be hidden, so of the shared ones none is released.
+    Next to this many clicks no user can be hidden, so none of the shared pairs is released.
     """
     query = f"""
         SELECT CASE WHEN i < {others} * 10 THEN i // 10 + 2 ELSE 1 END AS user,

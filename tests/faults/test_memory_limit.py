@@ -96,7 +96,7 @@ def test_a_limit_that_is_too_small_is_a_clear_error(log, private):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_a_signal_while_the_database_counts(log, private, ladder, number):
-    """DuckDB answers a signal with an error of its own, in the middle of its query."""
+    """DuckDB answers a signal with its own error, in the middle of its query."""
     run = inspecting(log, private, "--memory-limit", LIMIT)
     wait_for_spilling(run, private)
     run.send_signal(number)

@@ -1,4 +1,4 @@
-"""A user who can write neither to the installation nor to a home of their own."""
+"""A user who can write neither to the installation nor to a home folder."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Whole files that are broken somewhere, read one after the other in a process of their own.
+"""Whole files that are broken somewhere, read one after the other in a separate process.
 
     python tests/fuzz/files.py KIND SEED NUMBER
 

@@ -32,7 +32,7 @@ BAD_COUNTS = (
 
 
 def batch(kind: str, rows: int, rng: Random, sign: str = ",") -> bytes:
-    """A file of so many rows: good ones, ones with a wrong value, and broken lines."""
+    """A file of this many rows: good ones, ones with a wrong value, and broken lines."""
     ends = rng.choice(((b"\n",), (b"\n",), (b"\r\n",), (b"\n", b"\r\n")))
     first = _first(kind, rng, sign)
     made = [_row(kind, rng, sign) for _ in range(rows)]
@@ -44,7 +44,7 @@ def batch(kind: str, rows: int, rng: Random, sign: str = ",") -> bytes:
 def _first(kind: str, rng: Random, sign: str) -> bytes:
     fields = [GOOD[name][0] for name in NAMES]
     if kind == "jsonl":
-        # Its keys are the columns, and a log is refused whose columns have no names of their own.
+        # Its keys are the columns, and a log is refused whose columns have no names.
         return json.dumps(dict(zip(NAMES, fields, strict=True))).encode()
     return _line(kind, fields, rng, sign)
 

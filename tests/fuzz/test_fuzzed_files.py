@@ -21,7 +21,7 @@ def seeds(first, number):
 
 
 def survive(kind, first, number):
-    """Read so many files in another process; returns what it told of each."""
+    """Read this many files in another process; returns what it reported of each."""
     first, number = seeds(first, number)
     words = [sys.executable, str(HERE / "files.py"), kind, str(first), str(number)]
     path = os.pathsep.join(sys.path)

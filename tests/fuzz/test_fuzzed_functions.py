@@ -211,7 +211,7 @@ def ledgers(data, folder):
 
 
 def entries(data, folder):
-    """Entries that somebody made up and linked as they should be."""
+    """Made-up entries, linked as they should be."""
     try:
         made = [json.loads(line)["entry"] for line in data.splitlines()]
         links = linked(made)
@@ -256,7 +256,7 @@ def survive(what, seed, number, folder):
         size += len(data)
         try:
             call(data, folder)
-        except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
+        except Exception as error:  # noqa: BLE001 – whatever it is, its seed is reported
 
             def fails(less, kind=type(error)):
                 try:

@@ -65,15 +65,15 @@ def disagreements(data, file, **how):
     """Each line that DuckDB sees in another way, as (line, ours, its)."""
     file.write_bytes(data)
     rows, unread = read_by_duckdb(file, **how)
-    told = expected(file, **how)
-    readable = [(line, verdict) for line, verdict in told if verdict is not None]
+    verdicts = expected(file, **how)
+    readable = [(line, verdict) for line, verdict in verdicts if verdict is not None]
     found = [
         (line, verdict, row)
         for (line, verdict), row in zip(readable, rows, strict=False)
         if verdict not in (row, LENIENT)
     ]
-    if (len(readable), len(told) - len(readable)) != (len(rows), len(unread)):
-        found.append((b"", f"{len(readable)} of {len(told)} rows", f"{len(rows)} rows"))
+    if (len(readable), len(verdicts) - len(readable)) != (len(rows), len(unread)):
+        found.append((b"", f"{len(readable)} of {len(verdicts)} rows", f"{len(rows)} rows"))
     return found
 
 
@@ -144,9 +144,9 @@ def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
     everything = [verdict for _, verdict in expected(file, encoding=encoding)]
     if LENIENT in everything:
         return
-    told = [verdict for verdict in everything if verdict != "no click"]
-    reasons = Counter(v for v in told if isinstance(v, str))
-    good = [v for v in told if isinstance(v, tuple)]
+    verdicts = [verdict for verdict in everything if verdict != "no click"]
+    reasons = Counter(v for v in verdicts if isinstance(v, str))
+    good = [v for v in verdicts if isinstance(v, tuple)]
     engine = engines.resolve("duckdb").start()
     try:
         counted = engine.count(read(file, encoding=encoding, on_bad_row="skip"), unique_pairs=True)
@@ -157,7 +157,7 @@ def test_what_is_counted_and_skipped_adds_up(tmp_path, kind, encoding, seed):
     assert counted.users == len({user for user, *_ in good})
     assert counted.pairs == len({(query, url) for _, query, url, _ in good})
     assert {k: n for k, n in counted.bad_rows.items() if k in reasons} == reasons
-    assert sum(counted.bad_rows.values()) == len(told) - len(good)
+    assert sum(counted.bad_rows.values()) == len(verdicts) - len(good)
 
 
 def test_a_wrong_reader_is_caught(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Texts that somebody else chose: queries, IDs, columns, file names are data everywhere."""
+"""Texts that an attacker chose: queries, IDs, columns, file names are data everywhere."""
 
 import csv
 import json
@@ -223,7 +223,7 @@ def test_names_that_look_like_something_else(tmp_path, monkeypatch, name):
     assert slogan.inspect(name).to_dict()["users"] == 9
 
 
-def test_names_that_are_no_text_are_refused_in_our_words(tmp_path):
+def test_names_that_are_not_text_are_refused_in_our_words(tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\xfe.tsv"
     with open(name, "wb") as file:  # noqa: PTH123 – no text, no Path of one
         file.write(b"user\tquery\turl\tcount\n1\tq\tu\t1\n")
@@ -237,7 +237,7 @@ def test_names_that_are_no_text_are_refused_in_our_words(tmp_path):
         made.save(os.fsdecode(os.fsencode(tmp_path) + b"/out\xff"))
 
 
-def test_a_plain_name_in_a_folder_that_is_no_text_is_refused_too(tmp_path, monkeypatch):
+def test_a_plain_name_in_a_folder_that_is_not_text_is_refused_too(tmp_path, monkeypatch):
     log = log_of(tmp_path / "a.tsv")
     folder = tmp_path / os.fsdecode(b"\xff")
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Releases that somebody changed: verify finds it or refuses in our words, and never falls over."""
+"""Releases that were changed: verify finds it or refuses in our words, and never falls over."""
 
 import json
 import os
@@ -146,7 +146,7 @@ def tamper(originals, seed, place):
     except SloganError as error:
         if not (error.problem and error.hint):
             raise
-    except Exception as error:  # noqa: BLE001 – whatever it is, its seed is told
+    except Exception as error:  # noqa: BLE001 – whatever it is, its seed is reported
         pytest.fail(f"{change.__name__} on {original.name}: {error!r}\n{repeat}")
     assert time.process_time() - start < MOST_SECONDS, repeat
 

@@ -71,7 +71,7 @@ def test_no_object_of_a_frame_declares_a_type(tmp_path, value):
     assert with_her == without
 
 
-def test_an_object_of_a_frame_that_is_no_value_is_refused():
+def test_an_object_of_a_frame_that_is_not_a_value_is_refused():
     frame = pd.DataFrame([({"id": 7}, "q", "u", 1)], columns=NAMES)
     with pytest.raises(LogFormatError, match="column of the user holds a nested value"):
         slogan.inspect(frame)

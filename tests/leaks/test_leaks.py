@@ -66,7 +66,7 @@ def marked(data):
 # Every verb that reads a log, as it should be and as it should not, with its exit code.
 RUNS = {
     "inspect": (0, "inspect small.tsv"),
-    "inspect no column": (2, "inspect small.tsv --user nobody"),
+    "inspect no column": (2, "inspect small.tsv --user absent"),
     "inspect no header": (2, "inspect bare.tsv"),
     "inspect bad rows": (2, "inspect bad.tsv"),
     "inspect bad json": (2, "inspect bad.jsonl"),
@@ -160,7 +160,7 @@ def test_no_verb_says_a_text_of_the_log(place, monkeypatch, capfd, name):
 
 
 def test_no_traceback_quotes_the_log(place):
-    """Whoever calls from Python and logs what was raised logs no text either."""
+    """A Python caller that logs what was raised logs no text either."""
     calls = [
         lambda: slogan.inspect(place / "bare.tsv"),
         lambda: slogan.inspect(place / "small.tsv", engine=slogan.DuckDB(memory_limit="much")),
@@ -209,7 +209,7 @@ def test_the_environment_is_not_in_a_release(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
-def test_whatever_the_umask_nobody_else_reads_curator_or_writes_anything(tmp_path, place, mask):
+def test_whatever_the_umask_only_the_owner_reads_curator_or_writes_anything(tmp_path, place, mask):
     before = os.umask(mask)
     try:
         save(place / "small.tsv", tmp_path / "out")
@@ -258,7 +258,7 @@ def test_a_parquet_file_knows_only_what_it_shows(tmp_path):
     about, table = pq.read_metadata(file), pq.read_table(file, read_dictionary=["query", "url"])
     shown = {name: set(table[name].to_pylist()) for name in ("query", "url")}
 
-    assert about.metadata is None  # nothing that pandas said of the input
+    assert about.metadata is None  # nothing that pandas noted about the input
     assert about.created_by.startswith("DuckDB version")
     for name in ("query", "url"):
         for chunk in table[name].chunks:
@@ -343,7 +343,7 @@ def test_nothing_of_the_solver_is_public(place):
 
 
 def test_names_of_folders_say_nothing(tmp_path, monkeypatch):
-    """A folder called user=5 is no column of the log, of a table, or of what is spilled."""
+    """A folder called user=5 is not a column of the log, of a table, or of what is spilled."""
     import polars as pl
 
     folder = tmp_path / "count=1000" / "user=5" / "pseudonym=7" / "pair=3" / "canary=1"

@@ -224,6 +224,8 @@ SOURCES = {
     "outputs.pairs_selected": MECHANISM,
     "log.file": SCHEMA,
     "log.sha256": RELEASE,
+    "withheld": RELEASE,  # what a person withheld after looking at the released file
+    "withheld.*": RELEASE,
     **{
         f"log.{name}": SCHEMA
         for name in (

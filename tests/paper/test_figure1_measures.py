@@ -121,7 +121,7 @@ def test_a_triplet_that_is_not_shown_and_one_shown_twice_as_much():
     assert (found.not_shown, found.above) == (2, 1)  # 27/27 against 15/50: 233 %
 
 
-def test_outputs_drawn_anew_keep_the_counts_of_pairs():
+def test_outputs_drawn_again_keep_the_counts_of_pairs():
     outputs = list(redrawn(BEFORE, AFTER.pair_total, 5, SeededRandomness(1)))
 
     assert all(output.pair_total.tolist() == [0, 3, 20, 0, 4] for output in outputs)

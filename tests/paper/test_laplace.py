@@ -48,7 +48,7 @@ def test_the_optimal_count_of_one_pair_is_known(users):
 
 
 def test_removing_who_sways_the_counts_does_not_bound_the_sway():
-    """With 10 users everybody is removed, with 11 nobody: one user moves the count from 0 to f."""
+    """With 10 users everybody is removed, with 11 no one: one user moves the count from 0 to f."""
     bound = (optimum(10) - optimum(9) + optimum(11) - optimum(10)) / 2
 
     assert swaying(one_pair(10), bound) == list(range(10))

@@ -54,7 +54,7 @@ def log(user, pair):
 
 
 def lonely(users, pairs_each, holders):
-    """Each user holds pairs that nobody has, or nobody but the attacker's own users."""
+    """Each user holds pairs that no other user has, apart from the attacker's users."""
     pair = np.arange(users * pairs_each)
     user = pair // pairs_each
     planted = [user + users * number for number in range(holders)]
@@ -179,7 +179,7 @@ def test_noise_drawn_again_is_noticed():
 
 
 def contradicted(account, trials, hits, fewer):
-    """Whether so many hits with a user, and so many without, would break the account."""
+    """Whether this many hits with a user, and `fewer` without, would break the account."""
     for epsilon in ("0.1", "0.5", "1", "2"):
         delta, ratio = float(account.delta(epsilon)), math.exp(float(epsilon))
         shown = at_least(hits, trials) > ratio * at_most(fewer, trials) + delta
@@ -190,7 +190,7 @@ def contradicted(account, trials, hits, fewer):
 
 
 def blocks(n, holders):
-    """In each block, so many users hold its pair and nothing else."""
+    """In each block, `holders` users hold its pair and nothing else."""
     return log(np.arange(n * holders), np.repeat(np.arange(n), holders))
 
 

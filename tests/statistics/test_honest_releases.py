@@ -38,7 +38,7 @@ SPENDING = {budget: spread(budget, association=False) for budget in BUDGETS}
 
 
 def small_log(rng):
-    """Some hundred users of a random shape: popular pairs, and some of their own."""
+    """Some hundred users of a random shape: popular pairs, and some that one user holds."""
     users, pages = int(rng.integers(60, 400)), int(rng.integers(2, 12))
     chance = 1 / np.arange(1, pages + 1) ** rng.uniform(0, 1.5)
     rows = []
@@ -128,8 +128,7 @@ def judged(sql, hist, shown, manifest, checks):
             },
         )
         sql.execute(f"CREATE TABLE {table} AS FROM given")
-    columns = SimpleNamespace(names=("user",), user="user")
-    counted = SimpleNamespace(log=SimpleNamespace(columns=columns), types=("VARCHAR",))
+    counted = SimpleNamespace(user_type="VARCHAR")
     evidence = SimpleNamespace(
         manifest=manifest,
         compared=Comparison(sql),
@@ -142,7 +141,7 @@ def judged(sql, hist, shown, manifest, checks):
 
 
 def refused(releases, seed):
-    """How many of so many honest releases are refused, and why."""
+    """How many of `releases` honest releases are refused, and why."""
     rng, reasons, made = np.random.default_rng(seed), [], 0
     while made < releases:
         budget = BUDGETS[made % len(BUDGETS)]

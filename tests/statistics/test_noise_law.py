@@ -17,7 +17,7 @@ ALPHA = 1e-6
 
 @dataclass(frozen=True)
 class Law:
-    """A sampler and its distribution function P(K ≤ k), by formulas of its own."""
+    """A sampler and its distribution function P(K ≤ k), by separate formulas."""
 
     draw: object
     below: object

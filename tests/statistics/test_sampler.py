@@ -36,7 +36,7 @@ def test_the_same_test_rejects_a_share_that_is_1_3_times_off(user):
     assert p_value(share / share.sum()) < ALPHA
 
 
-def test_ten_million_draws_are_no_problem():
+def test_ten_million_draws_keep_their_totals():
     """Size, not speed: totals stay exact over several batches."""
     rng = np.random.default_rng(0)
     table = rng.integers(1, 50, size=(300, 40))

@@ -99,7 +99,7 @@ def test_a_budget_tells_its_numbers_and_what_was_typed():
     ],
     ids=str,
 )
-def test_what_is_no_budget_is_refused_with_a_hint(bad):
+def test_what_is_not_a_budget_is_refused_with_a_hint(bad):
     with pytest.raises(BudgetError, match="hint:"):
         PrivacyBudget(**bad)
 

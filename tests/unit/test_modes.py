@@ -120,10 +120,10 @@ def test_a_shown_user_cannot_be_listed_as_removed(logs, copy):
     assert "users_from_log" in failed(logs[0], folder)
 
 
-def test_users_nobody_knows_cannot_be_listed_as_removed(logs, copy):
+def test_unknown_users_cannot_be_listed_as_removed(logs, copy):
     folder = copy("laplace")
     table = folder / "curator/removed.parquet"
-    duckdb.sql(f"COPY (SELECT unnest(['{HEAVY}', 'nobody']) AS \"user\") TO '{table}'")
+    duckdb.sql(f"COPY (SELECT unnest(['{HEAVY}', 'unknown']) AS \"user\") TO '{table}'")
 
     assert failed(logs[0], folder) == {"removed_users"}
 
@@ -135,7 +135,7 @@ def test_a_laplace_release_cannot_pass_for_an_exact_one(logs, copy):
     assert "words" in failed(logs[0], folder)
 
 
-def test_everybody_sways_the_counts_of_a_log_that_nobody_may_sway(logs):
+def test_a_tiny_bound_removes_every_user(logs):
     with pytest.raises(errors.NothingLeftError, match="removed"):
         slogan.sanitize(logs[0], BUDGET, counts=slogan.LaplaceCounts(bound="1/1000", epsilon=1))
 
@@ -226,7 +226,7 @@ def test_a_stricter_budget_than_the_releases_is_refused(logs, made):
 
 @pytest.mark.parametrize("pseudonyms", ["fresh", "keep"])
 def test_an_empty_output_is_a_release_like_any_other(logs, tmp_path, pseudonyms):
-    """With a tiny share for sampling nobody is drawn; that must not be told apart."""
+    """With a tiny share for sampling no user is drawn; the release must not show it."""
     options = {"counts": slogan.PrivateCounts(sampling_share="1e-9"), "pseudonyms": pseudonyms}
     summary = released(logs[1], tmp_path / "out", LARGE, **options)
 
@@ -235,7 +235,7 @@ def test_an_empty_output_is_a_release_like_any_other(logs, tmp_path, pseudonyms)
     assert verify(logs[1], tmp_path / "out").ok
 
 
-def test_too_few_users_are_told_how_many_it_takes(tmp_path):
+def test_with_too_few_users_the_error_names_the_number_needed(tmp_path):
     log = write(tmp_path / "few.tsv", [(u, "zebra", "z.example", 1) for u in range(4)])
     budget = slogan.PrivacyBudget(epsilon="0.5", delta="1e-6")
     with pytest.raises(errors.TooFewUsersError, match="users"):

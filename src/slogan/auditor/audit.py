@@ -146,7 +146,7 @@ class Attacker:
             if isinstance(users, PrivateCounts):
                 yield from self.private(hist, users)
             else:
-                kinds = Kinds.asked(users.association, users.taxonomy)
+                kinds = Kinds.from_options(users.association, users.taxonomy)
                 kinds = kinds.for_log(urls=log.columns.url is not None)
                 yield from self.synthetic(hist, users.selector, kinds, host.urls)
 

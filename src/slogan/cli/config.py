@@ -117,7 +117,7 @@ def _key(name: str) -> str:
 
 def sources(tables: Tables, file: str) -> list[Any]:
     """Where options come from that are not on the command line; the first that has one wins."""
-    # A variable names its verb: the δ of sanitize would be no δ for synthesize.
+    # A variable names its verb: the δ of sanitize has another meaning in synthesize.
     own = {name: table for name, table in tables.items() if name not in _SHARED}
     return [
         Env(_PREFIX, show=False),
@@ -135,7 +135,7 @@ def _shared(options: dict[str, Any], source: str) -> Dict:
 class _BudgetOfSyntheticUsers:
     """[budget] holds where δ is the chance that the ε limit fails: for made-up users.
 
-    In `sanitize` δ is the share of real people shown, and `verify` is told what was agreed on for
+    In `sanitize` δ is the share of real people shown, and `verify` takes the budget agreed on for
     one release: neither takes its numbers from a table that another verb reads too.
     """
 

@@ -110,7 +110,7 @@ def synthetic_log(folder: Path) -> str:
 def _line(release: ReleaseStory) -> str:
     """One release in words: its size, the attack, and what it keeps."""
     summary, attack = release.saved.summary, release.attack
-    found = "the attack finds nobody"
+    found = "the attack finds no user"
     if attack.succeeds:
         found = f"THE ATTACK FINDS {attack.named_users or attack.linked_users} USER"
     verified = "verified" if release.verified else "NOT VERIFIED"

@@ -74,8 +74,9 @@ def _advised(inspection: Inspection) -> list[str]:
     lines: list[str] = []
     if not inspection.log.fold and advice.fold_clicks > inspection.shared.clicks:
         lines.append(
-            f"With --fold {advice.fold_pairs:,} pairs and {advice.fold_clicks:,} clicks would be "
-            f"shared, in place of {inspection.shared.pairs:,} and {inspection.shared.clicks:,}."
+            f"With --fold, shared pairs: {advice.fold_pairs:,} instead of "
+            f"{inspection.shared.pairs:,}; shared clicks: {advice.fold_clicks:,} instead of "
+            f"{inspection.shared.clicks:,}."
         )
     if advice.similar_users:
         lines.append(

@@ -116,9 +116,9 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
         isinstance(entry, Reserved) and isinstance(books.runs.get(number), Booked | CameToNothing)
     ):
         return None
-    said = f"{entry.method}{' (TEST RUN)' if entry.test_run else ''}"
-    said += f" “{entry.title}”" if entry.title else ""
-    said += f" for {entry.recipient}" if entry.recipient else ""
+    label = f"{entry.method}{' (TEST RUN)' if entry.test_run else ''}"
+    label += f" “{entry.title}”" if entry.title else ""
+    label += f" for {entry.recipient}" if entry.recipient else ""
     cost = _parts(entry.cost) if entry.cost else "cannot be accounted for"
     if isinstance(entry, Reserved):
         outcome = (
@@ -130,7 +130,7 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
         outcome = books.outcomes.get(number, "open")
         if outcome != "abandoned" and entry not in books.runs.values():
             cost = "none: saved before"
-    return said, cost, outcome
+    return label, cost, outcome
 
 
 def _parts(cost: Costs) -> str:

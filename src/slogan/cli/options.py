@@ -130,7 +130,7 @@ class Reading:
 
     @property
     def detects(self) -> bool:
-        """Whether nothing is said of the log itself, so that a manifest may tell."""
+        """Whether no option describes the log, so that a manifest may describe it."""
         of_log = replace(self, engine="duckdb", spark_master=None, spark_conf=())
         return of_log == Reading()
 

@@ -29,7 +29,7 @@ def reproduce(
     ] = None,
     log: Annotated[
         list[str] | None,
-        Parameter(negative="", help="Files of your own log. By default a made-up one."),
+        Parameter(negative="", help="Files of the log to use. By default a made-up log."),
     ] = None,
     output: Annotated[
         Path, Parameter(name=["--output", "-o"], help="The folder of the pages.")
@@ -38,14 +38,14 @@ def reproduce(
         bool, Parameter(negative="", help="Smaller: two minutes in place of twenty.")
     ] = False,
     reading: Reading = Reading(),
-    force: Annotated[bool, Parameter(negative="", help="Compute everything anew.")] = False,
+    force: Annotated[bool, Parameter(negative="", help="Compute everything again.")] = False,
     json: Json = False,
 ) -> None:
     """Write the tables and figures of the paper's section 6, beside the published values.
 
     `slogan reproduce -o reproduction --quick`
 
-    Parts that an earlier run left in the folder are not computed again; --force computes them anew.
+    Parts that an earlier run left in the folder are reused; --force computes them again.
     """
     only = [f"table{n}" for n in table or ()] + [f"figure{n}" for n in figure or ()]
 

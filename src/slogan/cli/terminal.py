@@ -116,8 +116,8 @@ _results = _Harmless()
 def complain(what: str, problem: str, hint: str) -> None:
     """One line of what is wrong, and one of how to go on."""
     lines = (text.replace("\n", "\\n") for text in (problem, hint))
-    said = [(f"{what}: ", "bold red"), next(lines), ("\n  hint: ", "dim"), next(lines)]
-    stderr.print(Text.assemble(*said), soft_wrap=True)
+    line = [(f"{what}: ", "bold red"), next(lines), ("\n  hint: ", "dim"), next(lines)]
+    stderr.print(Text.assemble(*line), soft_wrap=True)
 
 
 def warn(text: str) -> None:
@@ -228,7 +228,7 @@ def table(
 
 
 def with_notes(shown: Table, lines: Iterable[str], *, style: str = "dim") -> RenderableType:
-    """A table, and what is to be said of it."""
+    """A table with notes below it."""
     return Group(shown, Text(), Text("\n".join(lines), style=style))
 
 
@@ -255,7 +255,7 @@ def released(
         for name, *numbers in rows
     ]
     lines = [worded(line, summary.items) for line in lines]
-    test_run = ["TEST RUN: seeded, so it protects nobody. verify refuses it."]
+    test_run = ["TEST RUN: seeded, so it protects no user. verify refuses it."]
     rest = [
         *emptied_columns(summary.emptied, "came back"),
         *skipped_rows(summary.rows_without_click, summary.bad_rows, summary.bad_users),

@@ -154,7 +154,7 @@ class Kinds:
     by_default: bool = False
 
     @classmethod
-    def asked(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
+    def from_options(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
         """Resolve the two options."""
         chosen = name or (DEFAULT if taxonomy is None else "taxonomy")
         if chosen not in NAMES:

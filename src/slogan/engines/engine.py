@@ -34,7 +34,7 @@ class Shared:
     pairs: int
     clicks: int
     too_dear: int = 0
-    """Clicks on pairs that were left out before they came to this process: none of them fits."""
+    """Clicks on pairs that were left out before they reached this process: none of them fits."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,7 +91,7 @@ class Engine(Protocol):
 
     @property
     def arrived(self) -> tuple[str, ...]:
-        """What came to this process from elsewhere, each with its size."""
+        """What this process received from elsewhere, each with its size."""
         ...
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
@@ -167,7 +167,7 @@ class Question:
 
 
 Trace = tuple[tuple[int, float, float], ...]
-"""How it converged: after so many steps, the value of fractional counts and the proven bound."""
+"""How it converged: number of steps, value of the fractional counts, proven bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ class Packer(Protocol):
         """Count a log without unique pairs; the clicks stay if forced, or too many to come here."""
         ...
 
-    def pack(self, asked: Question, effort: Effort) -> Packed:
+    def pack(self, question: Question, effort: Effort) -> Packed:
         """Solve a packing problem about the counted log."""
         ...
 

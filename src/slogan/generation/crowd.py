@@ -24,7 +24,7 @@ Law: TypeAlias = tuple[float, float]
 # What gives a log its shape, fitted to Table 3 of the paper, and to how many pairs its Table 5
 # calls frequent.
 _SPREAD = 1.75  # standard deviation of the logarithm of a user's activity ...
-_MOST_ACTIVE = 2.9  # ... which is cut at so many standard deviations
+_MOST_ACTIVE = 2.9  # ... which is cut at this many standard deviations
 _SITE_SHARE = 0.472  # of sessions that look for a site by its name ...
 _SHY_USERS = 0.275  # ... but this share of the users hardly ever does
 _PERSONAL_SHARE = 0.08  # of sessions about people that no other user searches for
@@ -66,7 +66,7 @@ class Crowd:
         return _person(user, seed=self.seed)
 
     def chunks(self, sessions: int) -> Iterator[tuple[int, int]]:
-        """Ranges of users with so many sessions at most, or one user with more."""
+        """Ranges of users with at most this many sessions, or one user with more."""
         total = np.cumsum(self.sessions)
         first = 0
         while first < len(total):

@@ -84,7 +84,7 @@ def _kind(target: Path, *, given: str | None) -> tuple[str, str]:
     found = given or next((f for s, f in _FORMAT_OF_SUFFIX.items() if plain.endswith(s)), None)
     if found not in FORMATS:
         raise InputError(
-            f"{given!r} is no format of a log"
+            f"{given!r} is not a format of a log"
             if given
             else f"no format is known for {target.name}",
             hint=f"give --format, one of: {', '.join(FORMATS)}",
@@ -120,13 +120,13 @@ def _clearly(target: Path) -> Generator[None]:
         yield
     except (duckdb.OperationalError, OSError) as cause:
         if isinstance(cause, OSError):
-            said = cause.strerror or str(cause)
+            problem = cause.strerror or str(cause)
         elif isinstance(cause, duckdb.OutOfMemoryException):
-            said = "neither memory nor the disk is large enough"
-        elif (said := reason(cause)) is None:  # that is not what went wrong
+            problem = "neither memory nor the disk is large enough"
+        elif (problem := reason(cause)) is None:  # that is not what went wrong
             raise
         raise StorageError(
-            f"no log can be written to {target}: {said}",
+            f"no log can be written to {target}: {problem}",
             hint="make room for twice the log, or name a file on another disk",
         ) from cause
 

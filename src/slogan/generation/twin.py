@@ -50,7 +50,7 @@ def twin_of(
     most_clicks: int = MOST_CLICKS,
     progress: Progress = silent,
 ) -> Twin:
-    """Draw a twin for so many users, or as many as `most_clicks` allow."""
+    """Draw a twin for this many users, or as many as `most_clicks` allow."""
     require_size(users, clicks_per_user)
     drawn = max(1, min(users, int(most_clicks / clicks_per_user)))
     crowd = draw_crowd(drawn, seed=seed, clicks_per_user=clicks_per_user)

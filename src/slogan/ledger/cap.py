@@ -44,7 +44,7 @@ class Cap:
         Args:
             epsilon: ε that all releases together may reach.
             delta: δ likewise.
-            epsilon_aside: The part of ε for stages that are no noisy sums, such as the sampling
+            epsilon_aside: The part of ε for stages other than noisy sums, such as the sampling
                 of real rows.
             delta_aside: The part of δ for the probabilities that stages set aside; half of δ if
                 not given.

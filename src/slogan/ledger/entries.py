@@ -243,15 +243,15 @@ class Books:
 
     @property
     def nothings(self) -> list[tuple[int, CameToNothing]]:
-        """The runs that let nothing through, with the numbers of their entries."""
+        """The runs that released nothing, with the numbers of their entries."""
         return [(n, e) for n, e in enumerate(self.entries) if isinstance(e, CameToNothing)]
 
     @cached_property
     def runs(self) -> dict[int, Reserved | Booked | CameToNothing]:
         """For each run that counts, by the number of its first entry, the entry with its cost.
 
-        A reservation counts until it is returned, came to nothing, or a release that counts stands
-        for it. Further releases of the same run, which show the same draws, cost nothing more.
+        A reservation counts until it is returned, ends without a release, or a release that
+        counts replaces it. Further releases of the same run show the same draws and cost nothing.
         """
         runs: dict[int, Reserved | Booked | CameToNothing] = {}
         reserved: set[int] = set()

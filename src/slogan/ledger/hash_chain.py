@@ -62,7 +62,7 @@ class Chain:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Nobody else reads or appends meanwhile; the lock of a killed process is gone with it."""
+        """Keep other processes from reading and appending; a killed process loses its lock."""
         try:
             make_folder(self.file.parent, mode=0o700)
             handle = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

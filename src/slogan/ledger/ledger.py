@@ -1,9 +1,9 @@
 """Ledger: one private file per population that grants releases, or refuses them.
 
 A run reserves its planned cost before it draws noise. Its release is booked before it gets its name
-and settled afterwards, all under one lock. Whoever opens the ledger next settles what a killed run
-left open, by looking at the disk; in doubt, and for what a killed run had reserved, the budget
-counts as spent. Proof: docs/proofs/ledger.md.
+and settled afterwards, all under one lock. The process that opens the ledger next settles what a
+killed run left open, by looking at the disk; in doubt, and for what a killed run had reserved, the
+budget counts as spent. Proof: docs/proofs/ledger.md.
 """
 
 import os
@@ -242,7 +242,7 @@ class Ledger:
             if number not in books.outcomes:
                 outcome = attempt.outcome(entry.manifest_sha256)
                 if outcome == "published":
-                    sync(attempt.target.parent)  # a killed run may not have come to it
+                    sync(attempt.target.parent)  # a killed run may not have done so
                 books = self._add(books, Settled(release=number, outcome=outcome))
             attempt.clean_up()  # only now: what is left beside the target is the evidence
         return books
@@ -363,7 +363,7 @@ def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
         return
     if charge.test_run:
         raise BudgetRefusedError(
-            f"population {name!r} has a cap, and a seeded test run protects nobody",
+            f"population {name!r} has a cap, and a seeded test run protects no user",
             hint="leave out --seed, or test with a made-up log and without --population",
         )
     if charge.cost is None:
@@ -389,5 +389,5 @@ def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
 
 def _words(cost: Cost) -> str:
     parts = cost.parts().items()
-    said = [f"{name.replace('_', ' ')} = {rounded_up(part):.4g}" for name, part in parts if part]
-    return ", ".join(said) or "nothing"
+    named = [f"{name.replace('_', ' ')} = {rounded_up(part):.4g}" for name, part in parts if part]
+    return ", ".join(named) or "nothing"

@@ -258,7 +258,7 @@ def _rows(table: Database) -> Generator[Iterator[list[list[str | None]]]]:
 
 
 def _text(value: object) -> str | None:
-    """A value as text; SQLite gives texts as bytes, which may be no text at all."""
+    """A value as text; SQLite gives texts as bytes, which may not be valid UTF-8."""
     if isinstance(value, bytes):
         try:
             return value.decode()

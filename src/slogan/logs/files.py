@@ -239,12 +239,12 @@ def require_sound(file: Path, compression: str) -> None:
                 raise _bomb(file, allowed)
 
 
-def require_modest(file: Path, asked: Mapping[str, str]) -> None:
-    """Refuse a small Parquet file that unpacks to very much; `asked`: columns by role."""
+def require_modest(file: Path, columns: Mapping[str, str]) -> None:
+    """Refuse a small Parquet file that unpacks to very much; `columns`: names by role."""
     allowed = _allowed(file)
     with _parquet(file) as (connection, table):
         kinds = dict(zip(table.columns, table.types, strict=True))
-        leaves = require_flat(file.name, kinds, asked)
+        leaves = require_flat(file.name, kinds, columns)
         if _announced(connection, file) > allowed or _texts(table, leaves) > allowed:
             raise _bomb(file, allowed)
 
@@ -286,20 +286,20 @@ def _announced(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
 
 
 def require_flat(
-    where: str, kinds: Mapping[str, Any], asked: Mapping[str, str]
+    where: str, kinds: Mapping[str, Any], columns: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     """Refuse lists, records and maps as texts: they cannot be added up without reading them.
 
     Args:
         where: The name of the file or table.
         kinds: The types of its columns.
-        asked: Names of columns, or paths to fields inside them, by meaning.
+        columns: Names of columns, or paths to fields inside them, by meaning.
 
     Returns:
         The paths to fields that are texts, by meaning.
     """
     texts: dict[str, tuple[str, ...]] = {}
-    for meaning, name in asked.items():
+    for meaning, name in columns.items():
         column, *fields = path_of(name, tuple(kinds)) or (name,)
         kind = next((k for n, k in kinds.items() if n.lower() == column.lower()), None)
         for field in fields:

@@ -1,6 +1,6 @@
 """Rows of a log: the SQL that turns any source into user, query, url, clicks, or a reason why not.
 
-The verifier reads the same rows with code of its own: `verification/plain_reader.py`.
+The verifier reads the same rows with separate code: `verification/plain_reader.py`.
 """
 
 import shlex

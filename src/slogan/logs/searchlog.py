@@ -85,7 +85,8 @@ class SearchLog(Form):
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
-        where = f"{parts} {self.format} file(s)" if self.table is None else _called(self.table)
+        files = "file" if parts == 1 else "files"
+        where = f"{parts} {self.format} {files}" if self.table is None else _called(self.table)
         roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
         return f"<SearchLog: {where}, {roles}>"
 

@@ -53,8 +53,8 @@ def worded(text: str, items: str) -> str:
         return text
 
     def other(word: re.Match[str]) -> str:
-        said = _WORDS[items][word[0].lower()]
-        return said[0].upper() + said[1:] if word[0][0].isupper() else said
+        synonym = _WORDS[items][word[0].lower()]
+        return synonym[0].upper() + synonym[1:] if word[0][0].isupper() else synonym
 
     return _PATTERNS[items].sub(other, text)
 

@@ -215,14 +215,17 @@ def require_query(folder: Path, verb: str, log: object) -> None:
     try:
         found: Any = json.loads(modest(folder / "curator/certificate.json"))
         query, columns = found.get("sql"), found["columns"]
-        said: Any = json.loads(modest(folder / "public/manifest.json"))["parameters"]
+        parameters: Any = json.loads(modest(folder / "public/manifest.json"))["parameters"]
     except (OSError, ValueError, AttributeError, LookupError, TypeError):
         return
     if not isinstance(query, str):
         return
     places = cast("Sequence[object]", log if isinstance(log, list | tuple) else [log])
     roles = [word for role in _ROLES for word in (f"--{role}", columns[role] or "none")]
-    more = [*(["--searches", "all"] if "searches" in said else []), *["--fold"] * ("fold" in said)]
+    more = [
+        *(["--searches", "all"] if "searches" in parameters else []),
+        *["--fold"] * ("fold" in parameters),
+    ]
     words = ["slogan", verb, *places, folder, "--sql", query, *roles, *more]
     raise OptionError(
         "the release was made from a query, which is needed here too",

@@ -50,7 +50,7 @@ class PublishedLog(Record):
     """None for a log of queries without clicks."""
     count: str | None
     delimiter: str | None = None
-    """What separates the fields of CSV: a comma if not told. None for other formats."""
+    """What separates the fields of CSV: a comma if not given. None for other formats."""
     emptied: tuple[str, ...] = ()
     """The columns that came back empty."""
 

@@ -98,7 +98,7 @@ def _of_synthetic_users(manifest: Manifest, outputs: Outputs) -> Uses:
     if outputs.association != "independent":
         partly.append(together)
     else:
-        asked = manifest.parameters.get("association") != "independent"
-        why = "the noise hid it" if asked else "it was not measured"
+        measured = manifest.parameters.get("association") != "independent"
+        why = "the noise hid it" if measured else "it was not measured"
         not_for.insert(0, Use(together.task, why))
     return Uses(good_for=tuple(good), partly=tuple(partly), not_for=tuple(not_for))

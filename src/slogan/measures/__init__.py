@@ -153,7 +153,7 @@ def queries_of(hist: PairHistogram) -> PairHistogram:
 
 
 def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
-    """The yardstick: clicks drawn uniformly without replacement. It protects nobody."""
+    """The yardstick: clicks drawn uniformly without replacement. It protects no user."""
     clicks = min(clicks, hist.clicks)
     # Draw the smaller part: the clicks to take, or the clicks to leave.
     few = min(clicks, hist.clicks - clicks)

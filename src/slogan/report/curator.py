@@ -158,8 +158,8 @@ class CuratorPage(Page):
         ]
         if c.counts == "laplace":
             lines.append(
-                f"{c.users_removed:,} users with a large influence on some count were removed "
-                "beforehand. None of them is shown."
+                f"Users removed beforehand because of a large influence on some count: "
+                f"{c.users_removed:,}. None of them is shown."
             )
         return lines
 

@@ -1,4 +1,4 @@
-"""HTML: fill templates, the page of a frontier, and a chart as a file of its own."""
+"""HTML: fill templates, the page of a frontier, and a chart as a separate file."""
 
 import base64
 import hashlib

@@ -19,7 +19,7 @@ from slogan.report.people import people_picture
 _USER_IDS = {
     "fresh": "random; they are not the original ones",
     "keep": "the original ones",
-    "synthetic": "random; they belong to nobody",
+    "synthetic": "random; they belong to no person",
 }
 _SYMBOLS = {
     "mu_squared": "μ²",

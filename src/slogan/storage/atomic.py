@@ -56,7 +56,7 @@ class Attempt:
         return self.folder / "replaced"
 
     def name_ledger(self, file: Path) -> None:
-        """Note who decides what becomes of it, on disk before anything is booked."""
+        """Note on disk which ledger decides its outcome, before anything is booked."""
         self._note.write_text(str(file), encoding="utf-8")
         sync(self._note)
         sync(self.folder)
@@ -226,7 +226,7 @@ def check_replaceable(target: Path, *, force: bool) -> None:
 def write_private(folder: Path, files: dict[str, str]) -> None:
     """Write a curator's files, which only their owner can open, in place of older ones.
 
-    Whoever looks sees the old or the new, and none of the new before all are on disk.
+    Readers see either the old files or the new ones, and the new ones only after all are on disk.
     """
     try:
         make_folder(folder, mode=0o700)

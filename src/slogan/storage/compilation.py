@@ -1,7 +1,7 @@
 """Compiled loops, cached on disk wherever numba finds a folder that it can write to.
 
 numba looks at NUMBA_CACHE_DIR, `__pycache__` beside the source, and the user's cache folder, in
-this order. Without any of them it refuses to compile; here it compiles anew in every process.
+this order. Without any of them it refuses to compile; here it compiles again in every process.
 """
 
 import os

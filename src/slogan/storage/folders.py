@@ -22,7 +22,7 @@ from types import FrameType
 
 from slogan.errors import StorageError
 
-TOKEN = "[0-9a-f]{16}"  # noqa: S105 - what makes a name one of its own, nothing secret
+TOKEN = "[0-9a-f]{16}"  # noqa: S105 - what makes a name unique, not a secret
 _SCRATCH = ".slogan-private-"
 OURS = "slogan.checkpoints"
 """A file that marks the folder as slogan's: no other folder is emptied."""

@@ -131,13 +131,13 @@ def _withheld(evidence: Evidence) -> Finding:
 
 def _budget(evidence: Evidence) -> Finding:
     promised = evidence.promised
-    if evidence.asked is None:
+    if evidence.agreed is None:
         written = budget_text(evidence.manifest.budget.model_dump())
         return True, (
             f"checked against the manifest's own ({written}); to check what was agreed, add "
             "--epsilon and --delta"
         )
-    if promised.within(evidence.asked):
+    if promised.within(evidence.agreed):
         return True, "the manifest's budget is the agreed one, or stricter"
     return False, "the manifest's budget is looser than the agreed one"
 

@@ -43,7 +43,7 @@ class Evidence:
     curator: Path | None
     """None if only the public half is checked."""
     manifest: Manifest
-    asked: Bounds | None
+    agreed: Bounds | None
     sql: duckdb.DuckDBPyConnection
     clicked: Counted | str
     shown: Counted | str
@@ -119,7 +119,7 @@ class Evidence:
     @property
     def bounds(self) -> Bounds:
         """The bounds that the release must keep: its manifest's, and the agreed ones if given."""
-        return self.promised if self.asked is None else self.promised.stricter(self.asked)
+        return self.promised if self.agreed is None else self.promised.stricter(self.agreed)
 
 
 Checks = Mapping[str, Callable[[Evidence], Finding]]

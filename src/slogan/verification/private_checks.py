@@ -68,9 +68,9 @@ def _constants(
     evidence: Evidence, constants: Mapping[str, int], shares: _Shares, own: _Stages
 ) -> Finding:
     """Check parameters, shares, and the norms of all stages but selection, against the docs."""
-    told, names = evidence.manifest.parameters, {stage.name for stage in own}
-    faults = sum(told.get(name) != value for name, value in constants.items())
-    faults += sum(told.get(f"share_{name}") != str(share) for name, share in shares.items())
+    parameters, names = evidence.manifest.parameters, {stage.name for stage in own}
+    faults = sum(parameters.get(name) != value for name, value in constants.items())
+    faults += sum(parameters.get(f"share_{name}") != str(share) for name, share in shares.items())
     # a log without categories has no association to measure
     faults += len((names ^ (set(shares) - {"selection"})) - {"association"})
     faults += sum(part(stage, "norm_squared") != _NORM_SQUARED[stage.name] for stage in own)

@@ -132,7 +132,7 @@ def _verdict(
     budget: PrivacyBudget | None,
     settings: EngineSettings,
 ) -> Verdict:
-    asked = None if budget is None else bounds_of(budget.parameters())
+    agreed = None if budget is None else bounds_of(budget.parameters())
     manifest, finding = read_manifest(public / "manifest.json")
     checks = [Check(name="manifest", ok=finding[0], detail=finding[1])]
     if manifest is not None:
@@ -141,7 +141,7 @@ def _verdict(
             if log is not None:
                 clicked = count_input(sql, log, manifest, private, settings)
             shown = count_released(sql, public, manifest)
-            evidence = Evidence(public, curator, manifest, asked, sql, clicked, shown)
+            evidence = Evidence(public, curator, manifest, agreed, sql, clicked, shown)
             wanted = {**PUBLIC_FILES, **_ACCOUNTS[manifest.kind]}
             if log is not None:
                 wanted |= {**WITH_LOG, **_CHECKS[manifest.kind]}

@@ -57,7 +57,7 @@ class BudgetAdvice:
     pairs: int
     """Released query-url pairs, about."""
     at_least: bool
-    """Whether the log is so much larger than the made-up one that the budget keeps more."""
+    """Whether the figures are lower bounds: the log is much larger than the made-up one."""
     share_of_clicks: float
     """The share of all clicks that these pairs stand for, about."""
     top_searches: int
@@ -262,7 +262,7 @@ def _together(twin: Twin, selected: Selected, spending: Spending, seed: int) -> 
     """Whether a dry run measures the association of the selected pairs clear of the noise."""
     if not len(selected.pairs):
         return "no"
-    group, rng = Kinds.asked(None, None).grouping(twin.urls), SeededRandomness(seed + 1)
+    group, rng = Kinds.from_options(None, None).grouping(twin.urls), SeededRandomness(seed + 1)
     statistics = measure(twin.hist, selected, spending, group, rng=rng, steps=Steps())
     if statistics.association is None or statistics.kind == INDEPENDENT:
         return "no"
@@ -277,7 +277,7 @@ def _weights(twin: Twin) -> Floats:
 
 
 def _threshold(weight: Floats, released: int, spending: Spending) -> float:
-    """The weight that about so many pairs exceed; from the formula if they are too few."""
+    """The weight that about `released` pairs exceed; from the formula if they are too few."""
     if released < _FEW_PAIRS:
         return _PART_OF_WEIGHT * weight_needed(spending.selection)
     return float(np.sort(weight)[-released])

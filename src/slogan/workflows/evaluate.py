@@ -140,10 +140,10 @@ class Evaluation(SideBySide):
     def headlines(self) -> list[Row]:
         """The figures a person reads first; of queries without urls fewer differ."""
         rows = super().headlines()
-        said = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
+        worded_rows = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
         if self.about.items != QUERIES:
-            return said
-        once = {row.label: row for row in said if not row.label.startswith("Urls")}
+            return worded_rows
+        once = {row.label: row for row in worded_rows if not row.label.startswith("Urls")}
         return list(once.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -365,15 +365,15 @@ def _original(
 
 
 def _supports(
-    asked: Sequence[Number] | Number | None, manifest: Manifest | None
+    supports: Sequence[Number] | Number | None, manifest: Manifest | None
 ) -> tuple[Fraction, ...]:
-    if asked is None:
+    if supports is None:
         own = None if manifest is None else manifest.parameters.get("min_support")
         given = SUPPORTS if own is None else (exact(own), *SUPPORTS)
-    elif isinstance(asked, Sequence) and not isinstance(asked, str):
-        given = tuple(exact(s) for s in asked)
+    elif isinstance(supports, Sequence) and not isinstance(supports, str):
+        given = tuple(exact(s) for s in supports)
     else:
-        given = (exact(asked),)  # pyright: ignore[reportArgumentType]
+        given = (exact(supports),)  # pyright: ignore[reportArgumentType]
     if not given or not all(0 <= s <= 1 for s in given):
         raise OptionError(
             "a minimum support is a share between 0 and 1", hint="write it as 1/500 or 0.002"

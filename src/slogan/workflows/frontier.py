@@ -95,7 +95,7 @@ class Frontier(Generic[PointT_co]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be said of figures that come from the log."""
+        """Warnings for figures that come from the log."""
         if self.planned_on == ON_LOG:
             return (CURATOR_ONLY, CHOICE)
         return (_SIZE_OF_LOG,) if self.planned_on == OF_LOG_SIZE else ()
@@ -278,7 +278,7 @@ def frontier(
         if runs < 1:
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
-        goal, kinds = objective_from(objective), Kinds.asked(association, None)
+        goal, kinds = objective_from(objective), Kinds.from_options(association, None)
         steps, plans, items = Steps(on_progress), mode == "sanitize", PAIRS
         require_one_size(log, users, clicks_per_user, "frontier")
         if on_log and log is None:
@@ -304,7 +304,7 @@ def frontier(
                 goal, points = _plan(hist, budgets, goal, solving, steps)
             else:
                 trial = DryRuns(
-                    counted=replace(counted, rows=hist),  # so many runs are worth bringing it here
+                    counted=replace(counted, rows=hist),  # worth bringing here for this many runs
                     urls=urls,
                     objective=goal,
                     kinds=kinds,

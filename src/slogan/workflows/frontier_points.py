@@ -55,7 +55,7 @@ Point = SanitizedPoint | SynthesizedPoint
 def running_maximum(points: Sequence[SynthesizedPoint]) -> tuple[SynthesizedPoint, ...]:
     """The points with the best average that this budget or a smaller one reaches as their value.
 
-    A release under a smaller budget keeps the promise of a larger one, so it can always be had.
+    A release under a smaller budget also satisfies a larger one, so it can always be chosen.
     """
 
     def best(point: SynthesizedPoint) -> float:

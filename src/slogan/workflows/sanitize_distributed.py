@@ -29,30 +29,30 @@ _AT_LEAST = 1.0
 
 @dataclass(frozen=True)
 class Distribution:
-    """An engine that can solve what does not fit this process, and what it is asked."""
+    """An engine that can solve what does not fit this process, and the question for it."""
 
     packer: Packer
     objective: PackingObjective
-    asked: Question
+    question: Question
 
     def count(self, log: SearchLog) -> Counted:
         """Count a log; see `Packer.count_in_place`."""
-        return self.packer.count_in_place(log, forced=self.asked.forced)
+        return self.packer.count_in_place(log, forced=self.question.forced)
 
     def plan(self, counted: Counted, planner: Planner) -> tuple[Planned, Counted]:
         """Counts that passed the gate, and what was counted with the part that they are about."""
         stayed, steps = counted.shared, planner.steps
         begin = time.monotonic()
         with steps.step("solve"):
-            packed = self.packer.pack(self.asked, planner.effort)
+            packed = self.packer.pack(self.question, planner.effort)
         if packed.left.hist.pairs == 0:
-            raise EmptyPlanError(limit=self.asked.limit, cheapest=packed.cheapest)
+            raise EmptyPlanError(limit=self.question.limit, cheapest=packed.cheapest)
         constraints = planner.constrained(packed.left.hist)
         program = self.objective.program(constraints)
         with steps.step("solve"):
             left = planner.effort.time_limit - (time.monotonic() - begin)
             effort = replace(planner.effort, time_limit=max(_AT_LEAST, left))
-            most = math.floor(stayed.users * self.asked.limit + 1e-6)
+            most = math.floor(stayed.users * self.question.limit + 1e-6)
             solution = _solution(program, packed, effort, most)
         with steps.step("gate"):
             planned = plan(solution.x, constraints)
@@ -109,14 +109,14 @@ def _refusal(objective: Objective, mode: Counts, *, packs: bool) -> OptionError:
         )
     packing = [name for name in objectives.names() if objectives.load(name).is_packing]
     return OptionError(
-        f"the distributed solver packs, and {objective.name} is no packing problem: its supports "
-        "need every pair in one place",
+        f"the distributed solver packs, and {objective.name} is not a packing problem: its "
+        "supports need every pair in one place",
         hint=f"leave --solver out, or choose one of: {', '.join(packing)}",
     )
 
 
 def _solution(program: Program, packed: Packed, effort: Effort, most: int) -> Solution:
-    """The engine's proposal and bound, with counts of our own where it left them to us."""
+    """The engine's proposal and bound, with counts computed here where it left them open."""
     if packed.x is None:
         own = solvers.load("auto")(program, effort)
         if packed.bound is None:

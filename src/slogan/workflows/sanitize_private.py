@@ -93,7 +93,7 @@ def _weights(private: PrivateHistogram, objective: Objective, query: Ints, cap: 
 
 
 def _constants(division: Spending) -> Parameters:
-    """What the stages were told, for the manifest: none of it is chosen by a log."""
+    """The settings of the stages, for the manifest: none of them depends on a log."""
     return {
         **{f"share_{name}": str(part) for name, part in division.shares.items()},
         "sampling_cap": str(division.sampling.cap),

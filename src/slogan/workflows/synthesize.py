@@ -58,7 +58,7 @@ def synthesize(
         epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
         exp_epsilon: e^ε instead of ε.
         delta: δ, the chance that the ε limit fails: below 1/(10 × users).
-        objective: What becomes of the private counts; they stay as they are if not given.
+        objective: What to do with the private counts; they stay as they are if not given.
         association: What users hold together: "domains" (pairs of one site are of one kind),
             "spectral" (each pair is its own kind), "taxonomy", or "independent".
         taxonomy: A public file, not made from the log: host or domain, tab, category.
@@ -77,7 +77,7 @@ def synthesize(
     """
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
-    kinds, select = Kinds.asked(association, taxonomy), selection.load(selector)
+    kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
     spending = spread(spendable, association=kinds.looks)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,

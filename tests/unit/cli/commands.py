@@ -1,4 +1,4 @@
-"""The command line, each time in a process of its own, on a small log."""
+"""The command line, each time in a separate process, on a small log."""
 
 from tests.commands import slogan
 

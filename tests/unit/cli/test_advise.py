@@ -7,7 +7,7 @@ from tests.unit.cli.commands import slogan
 SIZE = ("--users", "30", "--clicks-per-user", "4")
 
 
-def test_each_budget_is_told_in_lines(tmp_path):
+def test_each_budget_is_shown_in_lines(tmp_path):
     done = slogan("advise", *SIZE, "--for", "reproduction", cwd=tmp_path)
     words = done.stdout + done.stderr
 

@@ -158,7 +158,7 @@ def test_a_log_without_urls_is_a_log_of_queries(here, save, option):
     assert "pairs" not in said.stderr
 
 
-def test_every_verb_speaks_of_queries(here, save, tmp_path):
+def test_every_verb_uses_the_word_queries(here, save, tmp_path):
     many = "".join(f"{u};shoes;2024\n" for u in range(30, 1000))  # the noise hides fewer
     file = save("noclick.csv", QUERIES + many)
     said = [
@@ -226,7 +226,7 @@ def test_sites_say_nothing_about_queries(here, save):
     assert "--association domains goes by urls, and the log has none" in said.stderr
 
 
-def test_an_error_about_queries_speaks_of_queries(here, save):
+def test_an_error_about_queries_uses_the_word_queries(here, save):
     rows = "".join(f"{u};query {u}\n" for u in range(9))
     said = here("sanitize", save("a.csv", "user;query\n" + rows), "-o", "out", *BUDGET)
 
@@ -240,7 +240,9 @@ def test_what_folding_would_gain_is_shown(here, save):
     file = save("case.csv", text)
     said = here("inspect", file)
 
-    assert "With --fold 1 pairs and 4 clicks would be shared, in place of 0 and 0." in said.stderr
+    assert (
+        "With --fold, shared pairs: 1 instead of 0; shared clicks: 4 instead of 0." in said.stderr
+    )
     folded = here("inspect", file, "--fold")
     assert "pairs 1 1" in folded.stderr
     assert "make no difference (--fold)" in folded.stderr
@@ -270,7 +272,7 @@ def test_columns_that_come_back_empty_are_named_before_and_after(here, save, tmp
     assert here("verify", file, "out").returncode == 0
 
 
-def test_sessions_are_no_people(here, save):
+def test_sessions_are_not_people(here, save):
     said = here("inspect", save("s.csv", "session_id,query\n" + "".join(f"{u},q\n" for u in "ab")))
 
     assert "The user column looks like sessions" in said.stderr

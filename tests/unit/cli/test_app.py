@@ -19,7 +19,7 @@ from slogan.ledger.ledger import Ledger
     [
         (["inspect", "nowhere.tsv"], 2),
         (["inspect", "clicks.tsv", "--engine", "abacus"], 2),
-        (["inspect", "clicks.tsv", "--user", "nobody"], 2),
+        (["inspect", "clicks.tsv", "--user", "absent"], 2),
         (["inspect"], 2),
         (["dance"], 2),
         (["sanitize", "clicks.tsv", "-o", "out"], 2),
@@ -133,7 +133,7 @@ def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    ("outlet", "code", "said"),
+    ("outlet", "code", "message"),
     [
         ("| true", 141, ""),
         (">/dev/full", 1, "No space left"),
@@ -141,7 +141,9 @@ def test_an_internal_error_shows_no_text_of_the_log(tmp_path, log, monkeypatch, 
     ],
 )
 @pytest.mark.parametrize("verb", ["inspect", "sanitize"])
-def test_a_result_that_nobody_takes_is_no_internal_error(tmp_path, log, outlet, code, said, verb):
+def test_a_result_that_is_not_read_gives_no_internal_error(
+    tmp_path, log, outlet, code, message, verb
+):
     made = f"-o out {' '.join(BUDGET)} --solver spe" if verb == "sanitize" else ""
     # A stream that is closed can be met by a new interpreter only.
     new = outlet == ">&-" or verb == "inspect"
@@ -153,17 +155,17 @@ def test_a_result_that_nobody_takes_is_no_internal_error(tmp_path, log, outlet, 
     )
 
     assert done.returncode == code, done.stderr
-    assert said in done.stderr
-    assert done.stderr.count("\n") == (2 if said else 0)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == (2 if message else 0)
     assert (tmp_path / "out/public/manifest.json").exists() == (verb == "sanitize")
 
 
 @pytest.mark.parametrize("words", ["--help", "--version", "sanitize --help"])
 @pytest.mark.parametrize(
-    ("outlet", "said"),
+    ("outlet", "message"),
     [(">/dev/full", "No space left"), (">&-", "standard output is closed")],
 )
-def test_help_that_cannot_be_printed_is_no_internal_error(words, outlet, said):
+def test_help_that_cannot_be_printed_gives_no_internal_error(words, outlet, message):
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m slogan {words} {outlet}"],
         capture_output=True,
@@ -172,7 +174,7 @@ def test_help_that_cannot_be_printed_is_no_internal_error(words, outlet, said):
     )
 
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 2
 

@@ -40,7 +40,7 @@ def test_the_verb_prints_found_beside_claimed(tmp_path, log):
 @pytest.mark.parametrize(
     "counts", [(), ("--counts", "laplace", "--laplace-bound", "5", "--laplace-epsilon", "1")]
 )
-def test_the_verb_tells_a_person_that_it_is_no_proof(tmp_path, log, counts):
+def test_the_verb_tells_a_person_that_it_is_not_a_proof(tmp_path, log, counts):
     given = "--mode sanitize --exp-epsilon 2 --delta 0.5 --trials 200 --time-limit 2"
     done = slogan("audit", log, *given.split(), *counts, cwd=tmp_path)
 

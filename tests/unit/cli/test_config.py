@@ -84,7 +84,7 @@ def test_a_flag_for_the_other_form_of_epsilon_replaces_the_shared_one(tmp_path, 
     assert "not both" not in done.stderr
 
 
-def test_options_of_the_process_have_a_table_of_their_own(tmp_path, log):
+def test_options_of_the_process_have_their_own_table(tmp_path, log):
     (tmp_path / "slogan.toml").write_text("[sanitize]\nthreads = 1\n")
     wrong = slogan("--config", "slogan.toml", "sanitize", log, "-o", "o", *BUDGET, cwd=tmp_path)
     (tmp_path / "slogan.toml").write_text('[session]\nthreads = "1"\n')

@@ -57,7 +57,7 @@ def told(release):
 def test_the_story_begins_with_made_up_users_and_ends_with_files():
     words = told(story(Path("release")))
     line = (
-        "56 pairs, 1,234 clicks; the attack finds nobody; verified; "
+        "56 pairs, 1,234 clicks; the attack finds no user; verified; "
         "25% of frequent pairs kept, by a random sample of this size 12%."
     )
 

@@ -29,7 +29,7 @@ def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tm
     assert "no ledger" in unknown.stderr
     assert "No ledger yet" in none.stdout
     assert "--allow-unaccounted" in refused.stderr
-    assert "protects nobody" in seeded.stderr
+    assert "protects no user" in seeded.stderr
     assert first.returncode == 0
     told, recorded = json.loads(capped.stdout), json.loads(first.stdout)["ledger"]
     assert recorded["population"] == told["population"] == "web"
@@ -103,7 +103,7 @@ def test_every_run_is_shown_with_what_became_of_it(tmp_path, here):
     assert told["spent"]["mu_squared"] == 1.5
 
 
-def test_a_shared_folder_is_no_option_of_a_verb(tmp_path, log, here, monkeypatch):
+def test_a_shared_folder_is_not_an_option_of_a_verb(tmp_path, log, here, monkeypatch):
     monkeypatch.setenv("SLOGAN_LEDGER_DIR", str(tmp_path / "team"))
     made = here("ledger", "--population", "web", "--create")
     released = here(

@@ -192,7 +192,7 @@ def test_a_delta_for_synthesize_is_recognised(tmp_path, log):
         (("inspect", "nowhere.tsv"), 2),
         (("inspect", "clicks.tsv", "--usr", "user"), 2),
         (("sanitize", "clicks.tsv", "-o", "out", *SYNTHESIZE), 3),
-        (("ledger", "--population", "nobody"), 2),
+        (("ledger", "--population", "unknown"), 2),
         (("inspect", "clicks.tsv", "--threads", "many"), 2),
     ],
 )
@@ -217,7 +217,7 @@ def test_json_names_its_schema_and_a_failed_check_is_one_object(tmp_path, releas
     assert "slogan_version" in told
 
 
-def test_a_failed_check_keeps_its_exit_code_when_nobody_reads_it(tmp_path, release):
+def test_a_failed_check_keeps_its_exit_code_when_its_output_is_not_read(tmp_path, release):
     (tmp_path / "my release/public/log.tsv").write_text("user\tquery\turl\tcount\n")
     line = f"{shlex.join(command())} verify clicks.tsv 'my release' 2>&1 | true"
     done = subprocess.run(

@@ -196,11 +196,11 @@ def test_a_taxonomy_and_its_file_go_together(tmp_path):
     file = tmp_path / "kinds.tsv"
     file.write_text("a.com\tnews\n")
 
-    assert Kinds.asked(None, file).name == "taxonomy"
-    assert "taxonomy_sha256" in Kinds.asked(None, file).parameters()
+    assert Kinds.from_options(None, file).name == "taxonomy"
+    assert "taxonomy_sha256" in Kinds.from_options(None, file).parameters()
     for name, given_file in (("taxonomy", None), ("domains", file), ("nonsense", None)):
         with pytest.raises(OptionError):
-            Kinds.asked(name, given_file)
+            Kinds.from_options(name, given_file)
 
 
 # --- objectives on private counts ---

@@ -1,4 +1,4 @@
-"""Engines are packages: a name or settings select one, and nobody else knows which there are."""
+"""Engines are packages: a name or settings select one, and no other module lists them."""
 
 import ast
 import subprocess

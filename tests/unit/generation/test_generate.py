@@ -137,7 +137,7 @@ def test_the_query_of_a_topic_uses_its_words(paper_logs):
 def test_more_users_share_more_pairs(tmp_path):
     """
     The pairs are not taken from a fixed list: at 20,000 users (the paper's 51,922 would take
-    longer) the shared ones have multiplied, and yet most rows are nobody else's.
+    longer) the shared ones have multiplied, and yet most rows belong to one user only.
     """
     log = tmp_path / "many.parquet"
     generate(log, users=20_000, clicks_per_user=35.9)
@@ -289,7 +289,7 @@ def test_format_overrides_the_name(tmp_path):
         ("log", {}),  # no suffix
         ("a.tsv", {"format": "orc"}),  # unknown format
         ("a.parquet.gz", {}),  # compressed twice
-        ("a.tsv", {"users": 0}),  # nobody
+        ("a.tsv", {"users": 0}),  # no user
         ("a.tsv", {"clicks_per_user": 0.5}),  # a user without a click is not in a log
         ("a.tsv", {"clicks_per_user": float("nan")}),  # not a number
         ("missing/a.tsv", {}),  # no such directory

@@ -34,7 +34,7 @@ costs = st.builds(Cost, epsilon=parts, mu_squared=parts, delta=parts.map(lambda 
 
 @settings(max_examples=10)
 @given(powers, deltas, st.fractions(0, "1/2"))
-def test_what_is_within_the_limits_keeps_the_promise(epsilon, delta, share):
+def test_what_is_within_the_limits_is_within_the_cap(epsilon, delta, share):
     cap = Cap.of(epsilon, delta, epsilon_aside=epsilon * share)
 
     assert delta_at(epsilon, cap.limits) <= delta
@@ -103,12 +103,12 @@ def test_private_counts_need_epsilon_set_aside_for_the_sampling_of_rows():
         {"delta_aside": "-1e-9"},
     ],
 )
-def test_what_leaves_nothing_is_no_cap(options):
+def test_what_leaves_nothing_is_not_a_cap(options):
     with pytest.raises(BudgetError):
         Cap.of("1", "1e-6", **options)
 
 
-def test_limits_that_break_the_promise_are_no_cap():
+def test_limits_beyond_the_cap_are_refused():
     more = CAP.limits + Cost(mu_squared=Fraction(1, 100))
     with pytest.raises(BudgetError, match="limits"):
         Cap(epsilon=CAP.epsilon, delta=CAP.delta, limits=more)

@@ -63,10 +63,10 @@ def books(*entries):
     return Books("nowhere", tuple(links))
 
 
-# --- runs that came to nothing ---
+# --- runs that released nothing ---
 
 
-def test_what_came_to_nothing_counts_beside_releases():
+def test_runs_that_released_nothing_count_like_releases():
     found = books(cap_entry(), release_entry(), nothing_entry(), nothing_entry(None))
 
     assert [number for number, _ in found.nothings] == [3, 4]
@@ -77,11 +77,11 @@ def test_what_came_to_nothing_counts_beside_releases():
 
 
 @pytest.mark.parametrize(("before", "first"), [((), True), ((nothing_entry(),), False)])
-def test_a_cap_after_a_run_that_came_to_nothing_did_not_come_first(before, first):
+def test_a_cap_after_a_run_that_released_nothing_was_not_first(before, first):
     assert books(*before, cap_entry()).cap_came_first is first
 
 
-def test_what_came_to_nothing_is_on_disk(ledger):
+def test_a_run_that_released_nothing_is_on_disk(ledger):
     ledger.reserve(Charge(method="synthesize", parameters={}, cost=THIRD)).end(drawn=True)
 
     assert ledger.books().spent == THIRD
@@ -99,7 +99,7 @@ def hostile(**changes):
 
 
 def folder_of(path):
-    """A target under which an attempt has a path of so many bytes, with names that are not long."""
+    """A target under which an attempt has a path of this many bytes, made of short names."""
     longer = path - len(b"/b/.c.partial-a/replaced/public/manifest.json")
     return "/b" + "/d" * (longer // 2) + "e" * (longer % 2) + "/c"
 
@@ -143,7 +143,7 @@ def test_a_fraction_has_as_many_digits_as_are_allowed(number, ok):
 
 
 @pytest.mark.parametrize("name", ["a\0b.ledger", "a\ud800.ledger"])
-def test_a_ledger_has_a_name_that_can_be_said(name):
+def test_a_ledger_has_a_printable_name(name):
     with pytest.raises(OptionError, match="name of the ledger"):
         Ledger.open("us", name)
 
@@ -157,7 +157,7 @@ def test_a_release_was_to_appear_where_a_folder_can_be(target):
         hostile(target=target, cost=None).to_dict()
 
 
-def test_a_folder_of_somebody_else_is_no_reason_to_fail(tmp_path, monkeypatch):
+def test_a_folder_of_another_user_does_not_make_it_fail(tmp_path, monkeypatch):
     def forbidden(*_, **__):
         raise PermissionError(errno.EACCES, "not yours")
 
@@ -176,7 +176,7 @@ def test_costs_are_numbers_of_reasonable_size(number):
         hostile(cost=cost).to_dict()
 
 
-def test_limits_that_are_no_cap_are_not_taken_for_one():
+def test_limits_that_are_not_a_cap_are_not_taken_for_one():
     huge = dict.fromkeys(Costs.model_fields, "0") | {"epsilon": str(10**100)}
     said = {"kind": "cap", "epsilon": "1", "delta": "0", "limits": huge, "raised": False}
     link = Link(number=1, time="now", previous=books().head, entry=said)
@@ -277,7 +277,7 @@ def test_an_entry_is_not_changed_once_it_was_read():
         entry.cost = None
 
 
-def test_nothing_is_said_in_words():
+def test_no_cost_is_shown_as_nothing():
     assert _words(Cost()) == "nothing"
     assert _words(Cost(mu_squared=Fraction(1, 8), delta=Fraction(1, 2**20))) == (
         "mu squared = 0.125, delta = 9.537e-07"
@@ -312,23 +312,23 @@ def test_a_ledger_of_the_first_version_is_read(tmp_path):
     assert Ledger.open(file=file).books().population == "us"
 
 
-def test_what_is_no_number_in_json_is_not_written():
+def test_what_is_not_a_number_in_json_is_not_written():
     with pytest.raises(ValueError, match="JSON"):
         Link(number=0, time="now", previous=hash_chain.START, entry={"cost": math.nan}).line()
 
 
-def test_an_empty_file_is_no_ledger(ledger):
+def test_an_empty_file_is_not_a_ledger(ledger):
     ledger.file.write_bytes(b"")
     with pytest.raises(LedgerError, match="empty"):
         Chain(ledger.file).read()
 
 
-def test_a_folder_is_no_ledger(tmp_path):
+def test_a_folder_is_not_a_ledger(tmp_path):
     with pytest.raises(LedgerError, match="cannot use"):
         Chain(tmp_path).read()
 
 
-def test_a_place_that_cannot_be_is_no_ledger(tmp_path):
+def test_an_impossible_place_is_not_a_ledger(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LedgerError, match="cannot use"), Chain(tmp_path / "file/us").locked():
         pass
@@ -413,7 +413,7 @@ def test_a_ledger_is_settled_if_it_can_be_read(ledger):
     assert not settled(ledger.file)
 
 
-def test_a_full_disk_is_told_with_its_name(ledger, monkeypatch):
+def test_a_full_disk_is_reported_with_its_name(ledger, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

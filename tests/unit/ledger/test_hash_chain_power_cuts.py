@@ -81,7 +81,7 @@ def umask():
     return now
 
 
-def test_what_is_no_folder_is_not_taken_for_one(tmp_path):
+def test_what_is_not_a_folder_is_not_taken_for_one(tmp_path):
     (tmp_path / "a").write_text("")
     with pytest.raises(FileExistsError):
         make_folder(tmp_path / "a")

@@ -1,4 +1,4 @@
-"""The ledger: what it records, what it refuses, and that nobody changes it unnoticed."""
+"""The ledger: what it records, what it refuses, and that no change goes unnoticed."""
 
 import errno
 import itertools
@@ -123,7 +123,7 @@ def test_what_was_spent_is_the_account_of_all_stages(releases):
     assert books.to_dict()["releases"] == sum(not fails for _, fails in releases)
 
 
-# --- runs that come to nothing ---
+# --- runs that release nothing ---
 
 
 def come_to_nothing(ledger, *, cost, test_run=False):
@@ -133,7 +133,7 @@ def come_to_nothing(ledger, *, cost, test_run=False):
     ledger.reserve(charge).end(drawn=True)
 
 
-def test_what_came_to_nothing_is_spent(ledger):
+def test_a_run_that_released_nothing_is_spent(ledger):
     ledger.set_cap(CAP)
     cost = Cost(mu_squared=CAP.limits.mu_squared)
     come_to_nothing(ledger, cost=cost)
@@ -145,7 +145,7 @@ def test_what_came_to_nothing_is_spent(ledger):
     assert ledger.books().to_dict()["remaining"]["one_release"] is None
 
 
-def test_a_test_run_that_comes_to_nothing_costs_nothing(ledger):
+def test_a_test_run_that_releases_nothing_costs_nothing(ledger):
     come_to_nothing(ledger, cost=QUARTER, test_run=True)
 
     [(_, entry)] = ledger.books().nothings
@@ -198,7 +198,7 @@ def test_a_test_run_is_recorded_as_one_and_refused_under_a_cap(ledger):
     release(ledger, test_run=True)
     ledger.set_cap(CAP)
     for allowed in (False, True):
-        with pytest.raises(BudgetRefusedError, match="protects nobody"):
+        with pytest.raises(BudgetRefusedError, match="protects no user"):
             release(ledger, test_run=True, allow_unaccounted=allowed)
     books = ledger.books()
 
@@ -275,7 +275,7 @@ def test_a_cap_is_lowered_freely_and_raised_only_on_demand_and_on_record(ledger)
     assert books.cap == CAP
 
 
-def test_a_cap_that_comes_after_a_release_is_not_said_to_come_first(ledger):
+def test_a_cap_set_after_a_release_is_not_shown_as_first(ledger):
     ledger.set_cap(CAP)
     assert ledger.books().to_dict()["cap"]["came_first"] is True
     release(ledger)
@@ -397,7 +397,7 @@ def test_an_entry_of_a_later_version_is_refused(ledger):
 
 
 @pytest.mark.parametrize("cost", ["-1/2", "1/0", "0.5", "NaN", 1, None])
-def test_a_cost_that_is_no_fraction_is_refused(ledger, cost):
+def test_a_cost_that_is_not_a_fraction_is_refused(ledger, cost):
     release(ledger)
     with ledger._chain.locked():
         links = ledger._chain.read()
@@ -461,7 +461,7 @@ def test_a_ledger_in_use_is_waited_for_and_then_given_up(ledger, monkeypatch):
 
 
 def test_a_release_that_cannot_be_found_counts_as_spent(ledger, monkeypatch):
-    """Somebody moved or replaced it between the crash and the next start: it was published."""
+    """It was moved or replaced between the crash and the next start: it was published."""
     monkeypatch.setattr(Ledger, "_settle", lambda self, books: books)
     moved, replaced = release(ledger), release(ledger)
     moved.rename(moved.with_name("elsewhere"))

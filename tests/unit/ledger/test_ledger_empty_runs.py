@@ -1,4 +1,4 @@
-"""A run whose noise let nothing through costs what it drew: trying until it works is no way out."""
+"""A run whose noise left nothing to release costs what it drew: trying again is not free."""
 
 import json
 

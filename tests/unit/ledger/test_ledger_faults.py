@@ -1,6 +1,6 @@
 """kill −9 between any two steps, and many runs at once: releases and entries stay in step.
 
-Runs are processes of their own. A doomed run kills itself just before its nth step on the disk,
+Each run is a separate process. A doomed run kills itself just before its nth step on the disk,
 as seen by an audit hook and a wrapped fsync; the product knows nothing of it.
 """
 
@@ -72,7 +72,7 @@ def kill_before(step):
 
 
 def start(act):
-    """Run in a process of its own; ends with 0, or REFUSED by the cap or an existing target."""
+    """Run in a separate process; ends with 0, or REFUSED by the cap or an existing target."""
     pid = os.fork()
     if pid:
         return pid
@@ -188,7 +188,7 @@ def test_a_killed_replacement_leaves_the_old_release_or_the_new_one(tmp_path, le
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_kill_during_recovery_changes_nothing_either(tmp_path, ledger, force):
-    """Runs killed while booked; then recoveries killed at each of their own steps."""
+    """Runs killed while booked; then recoveries killed at each of their steps."""
     replaced, target = [], tmp_path / "release"
     if force:
         release(ledger, target, cost=part(1000))
@@ -275,9 +275,7 @@ def test_an_interrupted_run_settles_itself(tmp_path, ledger, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["private"]
 
 
-def test_a_release_that_the_ledger_could_not_be_told_of_is_not_said_to_be_missing(
-    tmp_path, ledger, monkeypatch
-):
+def test_a_release_that_could_not_be_booked_is_not_reported_missing(tmp_path, ledger, monkeypatch):
     swap, replaced = Attempt.swap, Chain._replace
 
     def full(chain, content):

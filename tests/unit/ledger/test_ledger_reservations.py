@@ -1,4 +1,4 @@
-"""A run reserves before it draws: whatever becomes of runs, in whatever order, the cap holds."""
+"""A run reserves before it draws: however runs end, in whatever order, the cap holds."""
 
 import itertools
 import json
@@ -291,7 +291,7 @@ def test_a_test_run_cannot_get_past_a_cap_that_was_set_meanwhile(tmp_path):
     held = ledger.reserve(charge(share(1), test_run=True))
     assert ledger.books().spent == Cost()
     ledger.set_cap(CAP)
-    with pytest.raises(BudgetRefusedError, match="protects nobody"):
+    with pytest.raises(BudgetRefusedError, match="protects no user"):
         publish(held, share(1), test_run=True)
 
 
@@ -354,7 +354,7 @@ def test_a_folder_that_is_merely_open_to_the_group_is_not_a_teams(tmp_path):
 
 
 def few(tmp_path):
-    """300 users who share nothing: no noise lets a pair through."""
+    """300 users who share nothing: no noise makes a pair pass the threshold."""
     file = tmp_path / "log.tsv"
     rows = [f"u{n}\tq{n}\turl{n}.com\t1\n" for n in range(300)]
     file.write_text("user\tquery\turl\tcount\n" + "".join(rows))

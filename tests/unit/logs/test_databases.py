@@ -120,7 +120,7 @@ def test_several_tables_are_listed(tmp_path):
     assert "DATABASE::TABLE" in caught.value.hint
 
 
-def test_a_value_of_another_type_in_sqlite_is_a_bad_row_of_its_own(tmp_path):
+def test_a_value_of_another_type_in_sqlite_is_a_separate_bad_row(tmp_path):
     """Its types are a matter of opinion: a text in a column of integers touches no other row."""
     rows = [*((u, "q", "u", 1) for u in range(9)), ("seven", "q", "u", 1), (b"\xff", "q", "u", 1)]
     with closing(sqlite3.connect(tmp_path / "log.sqlite")) as sql:
@@ -143,7 +143,7 @@ def test_large_integers_stay_different_users(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["log.db", "log.tsv"])
-def test_a_file_that_is_no_database(tmp_path, name):
+def test_a_file_that_is_not_a_database(tmp_path, name):
     (tmp_path / name).write_text("user\tquery\n")
     with pytest.raises(errors.LogFormatError, match="not a DuckDB or SQLite file"):
         read(tmp_path / name, sql="SELECT 1")
@@ -209,7 +209,7 @@ def test_verify_finds_a_value_beside_the_path(tmp_path):
     assert failed == {"checksum", "rows_as_written"}
 
 
-def test_a_record_is_no_user_and_a_wrong_path_is_named(tmp_path):
+def test_a_record_is_not_a_user_and_a_wrong_path_is_named(tmp_path):
     file = tmp_path / "log.parquet"
     duckdb.sql(f"{NESTED} FROM range(9) r(i)").write_parquet(str(file))
     with pytest.raises(errors.LogFormatError, match="nested type") as caught:

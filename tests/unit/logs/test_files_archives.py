@@ -85,7 +85,7 @@ def repeating(file, column="query", kind=None, names=("user", "query", "url")):
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary()])
-@pytest.mark.parametrize("column", ["query", 'a "name" of its own'])
+@pytest.mark.parametrize("column", ["query", 'a "quoted" name'])
 def test_a_text_that_a_dictionary_repeats(tmp_path, small, kind, column, ladder):
     file = repeating(tmp_path / "bomb.parquet", column, kind)
 

@@ -46,7 +46,7 @@ def test_folding_twice_is_folding_once(text):
 
 
 def test_the_verifier_folds_every_character_alike():
-    """Engine and verifier fold with code of their own."""
+    """Engine and verifier fold with separate code."""
     texts = [f"A{chr(n)} " for n in range(1, 0x110000) if not 0xD800 <= n < 0xE000]
     with duckdb.connect() as sql:
         sql.register("texts", {"t": np.array(texts, dtype=object)})

@@ -135,7 +135,7 @@ def test_a_hostile_line_touches_no_other_in_other_encodings(tmp_path, hostile, e
     hostile=st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=4),
     end=st.sampled_from([b"\n", b"\r\n"]),
 )
-def test_any_bytes_in_lines_of_their_own_touch_no_other(tmp_path_factory, data, kind, hostile, end):
+def test_any_bytes_in_separate_lines_touch_no_other(tmp_path_factory, data, kind, hostile, end):
     folder = tmp_path_factory.mktemp("log")
     others = [line(kind, 100 + n, n % 3) for n in range(12)]
     alone = rows_of(written(folder, kind, others, end=end))

@@ -418,7 +418,7 @@ def test_a_role_that_is_given_is_not_ambiguous(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"user": "nobody"}, errors.MissingColumnError),
+        ({"user": "absent"}, errors.MissingColumnError),
         ({"user": "url"}, errors.OptionError),
         ({"encoding": "klingon"}, errors.OptionError),
         ({"on_bad_row": "guess"}, errors.OptionError),
@@ -473,7 +473,7 @@ def test_a_link_to_a_log_is_a_log(tmp_path):
     assert triplets(tmp_path / "link.tsv") == SHARED
 
 
-def test_a_directory_without_files_is_no_log(tmp_path):
+def test_a_directory_without_files_is_not_a_log(tmp_path):
     with pytest.raises(errors.LogNotFoundError, match="directory"):
         read(tmp_path)
 

@@ -24,7 +24,7 @@ def release_of(kind, folder, *, more=0):
     """A small log on which this kind releases something, and the release."""
     folder.mkdir()
     few = [(f"u{k}", f"zebra {j}", f"z{j}.example", 1) for k in range(30 + more) for j in range(6)]
-    # Somebody who sways the counts, and a pair that is left to one user when they are removed.
+    # A user who sways the counts, and a pair that is left to one user when they are removed.
     few += [("heavy", "zebra 0", "z0.example", 25), ("heavy", "okapi", "o.example", 2)]
     few += [("u3", "okapi", "o.example", 1), ("u4", "only mine", "m.example", 4)]
     many = [(f"u{k}", f"zebra {k % 2}", f"z{k % 2}.example", 1 + k % 3) for k in range(613 + more)]
@@ -94,7 +94,7 @@ def test_every_kind_is_measured(releases, evaluations, kind):
     assert found["users_matched"] == (kind != "synthetic")
 
 
-def test_users_are_drawn_anew_only_as_the_release_drew_them(evaluations):
+def test_users_are_drawn_again_only_as_the_release_drew_them(evaluations):
     """With noise some users were removed, or drawn less often: the release stands for itself."""
     ratios = {kind: found["diff_ratio_histogram"] for kind, found in evaluations.items()}
 
@@ -107,7 +107,7 @@ def test_users_are_drawn_anew_only_as_the_release_drew_them(evaluations):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_click_of_the_log_has_its_fate(releases, kind):
+def test_every_click_of_the_log_has_an_outcome(releases, kind):
     told = certificate(releases[kind][1])
     fates = told["clicks_by_fate"]
 
@@ -153,11 +153,11 @@ def test_the_first_line_in_public_is_the_promise(releases):
     assert "of all clicks of the original. Multiply the share" in said["synthetic"]
 
 
-def test_the_curator_is_told_who_was_removed_and_how_far_a_cap_goes(releases):
+def test_the_curator_reads_who_was_removed_and_how_far_a_cap_goes(releases):
     said = {kind: page(releases[kind][1], "curator") for kind in KINDS}
     capped = certificate(releases["private"][1])
 
-    assert "1 users with a large influence on some count were removed" in said["laplace"]
+    assert "removed beforehand because of a large influence on some count: 1." in said["laplace"]
     assert "Of users who were removed" in said["laplace"]
     assert "removed beforehand" not in said["exact"] + said["private"] + said["synthetic"]
     assert f"the cap allows {capped['exposed_users_at_most']:,.1f} at most" in said["private"]

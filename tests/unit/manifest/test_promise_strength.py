@@ -285,7 +285,7 @@ def test_original_ids_warn_and_what_they_look_like_is_for_the_curator(tmp_path):
     assert warned
 
 
-def test_ids_that_name_people_are_told_from_others(tmp_path):
+def test_ids_that_name_people_are_recognised(tmp_path):
     from slogan.release.base import id_warnings
 
     ids = ["al@x.org", "bo@y.org", "+49 30 123456", "030-1234567", "Ada Lovelace", "jo.doe"]

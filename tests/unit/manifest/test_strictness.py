@@ -13,7 +13,7 @@ def synthetic(epsilon="1", delta="1e-6", **outputs):
 
 
 @pytest.mark.parametrize(
-    ("told", "colour", "name"),
+    ("release", "colour", "name"),
     [
         (synthetic(), "calm", "Strict protection"),
         (synthetic("3"), "calm", "Moderate protection"),
@@ -37,8 +37,8 @@ def synthetic(epsilon="1", delta="1e-6", **outputs):
         (synthetic().model_copy(update={"test_run": True}), "red", "Weak protection"),
     ],
 )
-def test_the_colour_follows_from_the_budget_and_the_rows(told, colour, name):
-    found = strictness_of(told)
+def test_the_colour_follows_from_the_budget_and_the_rows(release, colour, name):
+    found = strictness_of(release)
 
     assert (found.colour, found.name) == (colour, name)
     assert found.reasons

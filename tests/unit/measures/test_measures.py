@@ -1,4 +1,4 @@
-"""Properties of the measures: the log itself is perfect, and nobody's number matters."""
+"""Properties of the measures: the log itself is perfect, and the numbers of users do not matter."""
 
 from fractions import Fraction
 
@@ -142,7 +142,7 @@ def test_shares_are_shares_and_distances_are_bounded(logs):
     assert sum(ratios.below) + ratios.not_shown + ratios.above == ratios.triplets
 
 
-def test_nothing_released_is_no_error():
+def test_nothing_released_is_not_an_error():
     before, nothing = histogram([[1, 2], [3, 4]]), histogram([[0, 0], [0, 0]])
 
     found = measure(before, nothing)

@@ -185,6 +185,6 @@ def test_what_was_closed_is_not_saved_any_more(tmp_path, log, ledger):
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_no_release_is_no_path_either(log):
+def test_what_is_neither_a_release_nor_a_path_is_refused(log):
     with pytest.raises(TypeError):
         slogan.verify(log, 7)

@@ -128,7 +128,7 @@ def test_an_existing_target_is_refused_before_anything_is_counted(tmp_path, log,
 
 
 @pytest.mark.parametrize("place", ["/", "data/..", "..", "a\0b", "a\udcffb"])
-def test_what_is_no_name_of_a_folder_is_refused(tmp_path, log, place):
+def test_what_is_not_a_name_of_a_folder_is_refused(tmp_path, log, place):
     with pytest.raises(OptionError, match="name"):
         Destination(folder=tmp_path / place, force=True).require(library.read(log))
 
@@ -244,7 +244,7 @@ def test_a_job_with_too_few_users_books_what_its_noise_cost_and_closes_its_engin
     host.close.assert_called_once_with()
 
 
-def test_the_failure_is_told_and_the_reservation_stays_if_the_ledger_cannot_be_written(
+def test_the_failure_is_reported_and_the_reservation_stays_if_the_ledger_cannot_be_written(
     log, ledger, engines, monkeypatch
 ):
     def damaged(*_):

@@ -21,7 +21,7 @@ PAIRS = [(f"query {n}", f"www.site{n}.com") for n in range(4)]
 
 
 def clicks():
-    """Twelve users who share four pairs, and one pair nobody else has."""
+    """Twelve users who share four pairs, and one pair that no other user has."""
     rows = [(u, *PAIRS[n], 1 + (u + n) % 3) for u in USERS for n in range(4) if (u + n) % 4]
     return [*rows, (1001, "my secret", "www.only-me.com", 2)]
 
@@ -151,7 +151,7 @@ def test_fresh_ids_in_a_text_file_are_digits_whatever_the_ids_were(tmp_path, pre
 
 
 def test_the_kind_of_pseudonyms_does_not_depend_on_users_who_are_not_shown(tmp_path, log):
-    """One user with an ID of letters and a pair of her own: nothing may tell that she exists."""
+    """One user with an ID of letters and an unshared pair: nothing may tell that she exists."""
     log.write_text(log.read_text() + "ann\tsomething\twww.ann.com\t1\n")
     saved(log, tmp_path / "out")
     released = (tmp_path / "out/public/log.tsv").read_text().splitlines()[1:]

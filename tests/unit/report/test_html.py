@@ -361,7 +361,7 @@ def test_both_methods_have_both_pages(release):
     assert "name at most 51 of 100 people" in public_page(manifest())  # 1 % + δ
 
 
-def test_stages_are_told_in_the_symbols_of_their_theorem():
+def test_stages_are_shown_in_the_symbols_of_their_theorem():
     stage, *said = PublicPage(manifest(**SYNTHETIC)).stages[0]
 
     assert stage.name == "selection"
@@ -389,7 +389,7 @@ def test_a_strange_fraction_in_a_manifest_is_shown_as_it_is(value):
 def test_a_test_run_says_so_first():
     text = public_page(manifest(test_run=True))
 
-    assert "protects nobody" in text
+    assert "protects no user" in text
     assert text.index("Test run.") < text.index('class="verdict"')
 
 
@@ -404,11 +404,11 @@ def test_a_test_run_says_so_first():
         (0.0, "never"),
     ],
 )
-def test_odds_are_said_as_people_say_them(chance, words):
+def test_odds_are_written_as_people_say_them(chance, words):
     assert promise.one_in(chance) == words
 
 
-def test_a_chance_whose_inverse_is_no_float_is_rounded_up():
+def test_a_chance_whose_inverse_is_not_a_float_is_rounded_up():
     budget = {"epsilon": "1", "exp_epsilon": None, "delta": "1e-200/1e115"}
 
     text = public_page(manifest(budget=budget))
@@ -429,7 +429,7 @@ def test_a_curve_falls_and_ends_with_the_last_pair():
     assert drawn.supports[0] == (100 / 112, 0.0)
 
 
-def test_every_click_has_one_fate():
+def test_every_click_has_one_outcome():
     import numpy as np
 
     before, after = np.array([10, 8, 6, 4]), np.array([3, 0, 0, 9])

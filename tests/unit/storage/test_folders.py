@@ -1,4 +1,4 @@
-"""Folders of a run: nobody removes those of the living, and somebody those of the dead."""
+"""Folders of a run: those of running processes stay, those of killed ones are removed."""
 
 import os
 import signal

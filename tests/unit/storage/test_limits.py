@@ -46,7 +46,7 @@ def test_sizes_are_read_as_people_write_them(text, size):
 
 
 @pytest.mark.parametrize("text", ["much", "", "-1GB", "0", "nan", "inf", "4 apples"])
-def test_what_is_no_size_is_refused(text):
+def test_what_is_not_a_size_is_refused(text):
     with pytest.raises(OptionError, match="memory limit"):
         in_bytes(text)
 

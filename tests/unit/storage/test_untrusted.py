@@ -1,4 +1,4 @@
-"""Files that are read whole: none without end, whoever named it."""
+"""Files that are read whole: none without a limit, whatever its origin."""
 
 from pathlib import Path
 

@@ -82,14 +82,14 @@ def test_the_agreed_budget_must_be_kept():
 
     written = SimpleNamespace(model_dump=lambda: {"exp_epsilon": "2", "delta": "0.5"})
     manifest = SimpleNamespace(budget=written)
-    assert found(checks._budget, promised=two, asked=None, manifest=manifest) == (
+    assert found(checks._budget, promised=two, agreed=None, manifest=manifest) == (
         True,
         "checked against the manifest's own (e^ε = 2, δ = 0.5); to check what was agreed, add "
         "--epsilon and --delta",
     )
-    assert found(checks._budget, promised=two, asked=two)[0]
-    assert found(checks._budget, promised=two, asked=three)[0]
-    ok, detail = found(checks._budget, promised=three, asked=two)
+    assert found(checks._budget, promised=two, agreed=two)[0]
+    assert found(checks._budget, promised=two, agreed=three)[0]
+    ok, detail = found(checks._budget, promised=three, agreed=two)
     assert (ok, detail) == (False, "the manifest's budget is looser than the agreed one")
 
 

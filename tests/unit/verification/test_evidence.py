@@ -130,8 +130,8 @@ def test_the_stricter_of_manifest_and_agreed_budget_decides(sql, tmp_path, ratio
     found = seen(sql, tmp_path)
     vars(found)["promised"] = Bounds(likelihood=Fraction(2), appearance=Fraction(2))
     assert found.bounds == found.promised
-    asked = Bounds(likelihood=Fraction(ratio), appearance=Fraction(inverse))
-    vars(found)["asked"] = asked
+    agreed = Bounds(likelihood=Fraction(ratio), appearance=Fraction(inverse))
+    vars(found)["agreed"] = agreed
     assert found.bounds.likelihood == min(ratio, 2)
     assert found.bounds.appearance == min(inverse, 2)
 
@@ -212,7 +212,7 @@ def seen(sql, tmp_path, *, counts="exact", fields=None, clicked=None, shown=None
         public=tmp_path / "public",
         curator=tmp_path / "curator",
         manifest=fields or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts), withheld=None),
-        asked=None,
+        agreed=None,
         sql=sql,
         clicked=clicked or counted,
         shown=shown or counted,

@@ -26,7 +26,7 @@ SECRET = (1001, "my secret illness", "www.only-me.com", 2)
 
 
 def rows():
-    """Forty users who share six pairs of three queries, and one pair nobody else has."""
+    """Forty users who share six pairs of three queries, and one pair that no other user has."""
     shared = [
         (1000 + u, *PAIRS[n], 1 + (u + n) % 3)
         for u in range(40)
@@ -87,7 +87,7 @@ def test_a_release_is_measured_with_its_pseudonyms(log, release):
     assert found["unknown_pairs"] == 0
 
 
-def test_without_the_table_of_pseudonyms_triplets_are_still_drawn_anew(log, release):
+def test_without_the_table_of_pseudonyms_triplets_are_still_drawn_again(log, release):
     (release / "curator" / "pseudonyms.parquet").unlink()
 
     found = slogan.evaluate(log, release).to_dict()
@@ -127,7 +127,7 @@ def test_synthetic_users_are_nobodys_and_supports_are_of_the_whole_log(log, rele
 
 
 @pytest.mark.parametrize("coverage", [1.5, -0.1, float("nan")])
-def test_a_coverage_that_is_no_share_is_refused(log, release, coverage):
+def test_a_coverage_that_is_not_a_share_is_refused(log, release, coverage):
     synthetic(release, coverage)
     with pytest.raises(errors.LogFormatError):
         slogan.evaluate(log, release)
@@ -159,7 +159,7 @@ def test_the_same_seed_gives_the_same_figures(log, release):
     assert first == again != other
 
 
-def test_a_log_with_pairs_and_people_of_its_own(tmp_path, log):
+def test_a_log_with_its_own_pairs_and_people(tmp_path, log):
     """What the log does not have is counted, and hurts precision."""
     strange = [(7, "query 0", "www.elsewhere.com", 50), (7, "new", "www.new.com", 50), rows()[0]]
     found = slogan.evaluate(
@@ -184,7 +184,7 @@ def test_options_that_make_no_sense_are_refused(log, options):
         slogan.evaluate(log, log, **options)
 
 
-def test_a_folder_that_is_no_release_is_refused(tmp_path, log):
+def test_a_folder_that_is_not_a_release_is_refused(tmp_path, log):
     (tmp_path / "folder").mkdir()
     with pytest.raises(errors.LogFormatError):
         slogan.evaluate(log, tmp_path / "folder")
@@ -215,7 +215,7 @@ def test_the_same_log_gets_the_same_numbers(log):
     assert (first.query == second.query).all()
 
 
-def test_other_people_get_numbers_of_their_own(log):
+def test_other_people_get_their_own_numbers(log):
     first, second = counted(log, log, "others")
 
     assert second.user.min() == first.users

@@ -25,7 +25,7 @@ SECRET = "my secret illness"
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
-    """Sixty users who share nine pairs, and one pair nobody else has."""
+    """Sixty users who share nine pairs, and one pair that no other user has."""
     shared = [
         (u, f"query {n // 2}", f"www.s{n}.com", 1 + (u + n) % 2)
         for u, n in product(range(60), range(9))
@@ -107,7 +107,7 @@ def test_no_line_falls_though_averages_do(shaken):
         assert all(float(a) <= float(b) for a, b in zip(row, after, strict=True))
 
 
-def test_averages_are_told_beside_what_was_made_of_them(shaken, tmp_path):
+def test_averages_are_shown_next_to_the_values(shaken, tmp_path):
     shaken.save(tmp_path)
     page = (tmp_path / "frontier.html").read_text()
     told = json.loads((tmp_path / "frontier.json").read_text())["points"]
@@ -212,7 +212,7 @@ def test_a_disk_that_is_full_leaves_an_older_one_as_it_was(found, tmp_path, monk
     ],
     ids=str,
 )
-def test_what_is_no_grid_is_refused(log, wrong):
+def test_what_is_not_a_grid_is_refused(log, wrong):
     with pytest.raises(OptionError):
         slogan.frontier(log, **wrong)
 
@@ -261,7 +261,7 @@ def test_a_budget_is_shown_if_it_keeps_more_than_every_smaller_one(found):
             )
 
 
-def test_a_grid_that_releases_nothing_is_told_in_a_line():
+def test_a_grid_that_releases_nothing_is_reported_in_a_line():
     found = slogan.frontier(users=30, mode="synthesize", epsilons=["0.5"], deltas=["1e-9"], runs=1)
     words = Console(width=200, record=True)
     words.print(text(found))

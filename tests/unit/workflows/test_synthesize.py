@@ -21,7 +21,7 @@ PAIRS = [(f"query {n}", f"www.site{n % 7}.com/{n}") for n in range(12)]
 
 
 def clicks(users=400):
-    """Users who hold some of twelve pairs, and each one pair nobody else has."""
+    """Users who hold some of twelve pairs, and each one pair that no other user has."""
     rows = [(u, *PAIRS[(u * 7 + n) % 12], 1 + (u + n) % 3) for u in range(users) for n in range(4)]
     return [*rows, *((u, f"secret of {u}", "www.only-me.com", 2) for u in range(users))]
 
@@ -146,7 +146,7 @@ def test_nothing_is_written_beyond_the_budget(log, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_small_log_is_told_how_many_users_it_takes(tmp_path):
+def test_an_error_about_a_small_log_names_the_users_needed(tmp_path):
     source = write(tmp_path / "in.tsv", clicks(users=30))
     strict = slogan.PrivacyBudget(epsilon="1", delta="1e-6")
     with pytest.raises(errors.TooFewUsersError, match="of these 30 users") as caught:
@@ -210,7 +210,7 @@ def test_a_wrong_option_opens_no_log(tmp_path):
 
 
 def communities(users=6_000):
-    """Users of four communities, each with ten sites of its own, and some clicks of others."""
+    """Users of four communities, each with its own ten sites, and some clicks of others."""
     draw = np.random.default_rng(0)
     user = np.repeat(np.arange(users), 5)
     own = np.where(draw.random(len(user)) < 0.8, user % 4, draw.integers(4, size=len(user)))

@@ -13,7 +13,7 @@ from slogan.logs.searchlog import Peek, SearchLog
 
 @dataclass(frozen=True, kw_only=True)
 class Spark(EngineSettings):
-    """Count with Spark; without settings, in the session that runs, or one of our own here.
+    """Count with Spark; without settings, in the running session, or in one started here.
 
     The memory limit is that of what Spark hands over to this process; half of its memory if not
     given.
@@ -22,7 +22,7 @@ class Spark(EngineSettings):
     master: str | None = None
     """Such as local[2], spark://host:7077, or sc://host:15002 for Spark Connect."""
     conf: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Settings of a session of our own."""
+    """Settings of a session that is started here."""
     session: Any = field(default=None, repr=False)
     """A session that is used as it is, and left open."""
 

@@ -1,4 +1,4 @@
-"""How Spark counts: rows added up, bad rows told, shared pairs kept, texts numbered in their order.
+"""How Spark counts: add up rows, count bad rows, keep shared pairs, number texts in their order.
 
 Nothing here depends on how Spark divides the work, so a task that runs twice changes nothing. A
 second log is numbered like the first: same text, same number.
@@ -29,7 +29,7 @@ _MOST_APART = 64
 # Were it one, a single task would add up all of a log's bad rows. So they are spread over as many
 # tasks as `apart` has values, by a hash of the user; rows that count are apart by their pair alone.
 #
-# A header is told by its text, for no row knows its number in the file. Of the rows of a
+# A header is recognised by its text, for no row knows its number in the file. Of the rows of a
 # file with that text one is the header, n - 1 are bad rows; HAVING leaves out what is then empty.
 # All must therefore add up in one place, so a header is never apart.
 _JUDGED = f"""
@@ -165,7 +165,7 @@ def _for_now(frame: DataFrame) -> Generator[DataFrame]:
 #     rank(t) = Σ_{j < stretch(t)} size(j) + rank of t among the texts of its stretch.
 #
 # The second term is a window with PARTITION BY stretch, a task each. The sizes, as many integers as
-# there are stretches, come to the driver, and their running sums go back as a constant array
+# there are stretches, are sent to the driver, and their running sums go back as a constant array
 # (`_starts`). The same holds for the numbers of queries, with distinct queries in place of rows and
 # dense_rank in place of row_number: the key of a pair is that of its query, so no query is in two
 # stretches.
@@ -173,11 +173,11 @@ def _for_now(frame: DataFrame) -> Generator[DataFrame]:
 # key(t) (in `_parted`): every text lies between the first and the last, so it begins with the bytes
 # that these two have in common. They are left out; the next seven bytes, filled up with zeros, are
 # read as a number to the base 256. It is below 2^56, a BIGINT. Texts that differ later, or by zeros
-# at the end, have the same key, which is no harm: equal keys are in one stretch.
+# at the end, have the same key, which does no harm: equal keys are in one stretch.
 #
 # The cuts are quantiles of the keys, for stretches of about ROWS_PER_STRETCH texts. They may be
 # approximate: other cuts change the work of tasks and no number. But all tasks must use the same,
-# so they come to the driver once and are written into the statement.
+# so they are sent to the driver once and are written into the statement.
 
 
 def _numbered_pairs(held: DataFrame, rows: int) -> DataFrame:

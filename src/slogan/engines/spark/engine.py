@@ -1,6 +1,6 @@
 """SparkEngine: counts one log with Spark and writes outputs for it.
 
-Texts stay in Spark. What comes to this process are integers, the urls of released pairs, and the
+Texts stay in Spark. This process receives integers, the urls of released pairs, and the
 number of rows by reason.
 """
 
@@ -58,7 +58,7 @@ class SparkEngine:
 
     @property
     def arrived(self) -> tuple[str, ...]:
-        return tuple(self._arrivals.told)
+        return tuple(self._arrivals.announced)
 
     def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
         return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True)
@@ -97,8 +97,8 @@ class SparkEngine:
         )
         return self._result
 
-    def pack(self, asked: Question, effort: Effort) -> Packed:
-        return solver.pack(self._numbers, asked, effort, self._arrivals)
+    def pack(self, question: Question, effort: Effort) -> Packed:
+        return solver.pack(self._numbers, question, effort, self._arrivals)
 
     def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
         first, mine = require_counted(self._result), self._numbers

@@ -1,4 +1,4 @@
-"""Where Spark runs: a session that is given, one that is running, or one of our own, quiet."""
+"""Where Spark runs: a session that is given, one that is running, or a quiet one started here."""
 
 import atexit
 import os
@@ -28,7 +28,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
-    "spark.driver.maxResultSize": "0",  # what comes to the driver is weighed before it comes
+    "spark.driver.maxResultSize": "0",  # sizes are checked before results are sent
 }
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit runs us: Java is there, and so are the master and its settings."""
@@ -61,7 +61,7 @@ def opened(settings: Spark) -> Opened:
         return _started(settings)
     if settings.master is not None or settings.conf:
         raise OptionError(
-            "a Spark session is running already, with settings of its own",
+            "a Spark session is running already, with its own settings",
             hint="leave master and conf out to use it, or stop it first",
         )
     return Opened(running)

@@ -1,7 +1,7 @@
 """Spark's SQL: statements over frames, names quoted, integers in and out, errors without text.
 
-What Spark keeps for several statements is persisted under names of its own. What comes from there
-to this process is announced with its size, and refused if it does not fit.
+What Spark keeps for several statements is persisted under reserved names. What this process
+receives is announced with its size, and refused if it does not fit.
 """
 
 import os
@@ -139,11 +139,11 @@ _COPIES = 4
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The room there is, in bytes, and who is told what comes."""
+    """The memory there is, in bytes, and the progress function that reports what is received."""
 
     room: int
     progress: Progress
-    told: list[str] = field(default_factory=list[str])
+    announced: list[str] = field(default_factory=list[str])
     """What was announced."""
 
     @classmethod
@@ -153,14 +153,14 @@ class Arrivals:
         return cls(_bytes(memory_limit) if memory_limit else memory // 2, progress)
 
     def fit(self, size: int) -> bool:
-        """Whether so many bytes may come."""
+        """Whether this many bytes may be received."""
         return _COPIES * size <= self.room
 
     def announce(self, stage: str, what: str, size: int) -> None:
         """Say how much is about to come, in bytes, or that it would not fit."""
         words = f"{what}, as integers: {size / 1e6:,.1f} MB"
         self.progress(stage, words)
-        self.told.append(f"{stage}: {words}")
+        self.announced.append(f"{stage}: {words}")
         if not self.fit(size):
             raise SloganError(
                 f"what is needed of the log does not fit this process: {words}, and as much again "
@@ -172,7 +172,7 @@ class Arrivals:
 
 
 def histogram_bytes(rows: int, pairs: int) -> int:
-    """What a histogram with so many clicked pairs of users takes."""
+    """Bytes of a histogram with this many clicked pairs of users."""
     return _BYTES_PER_ROW * (rows + pairs)
 
 

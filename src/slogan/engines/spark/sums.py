@@ -1,8 +1,8 @@
-"""A histogram that stays in Spark: what comes to the driver are sums over users, exact integers.
+"""A histogram that stays in Spark: the driver receives sums over users, exact integers.
 
 Each sum is that of the function of the same name in slogan/dp, in SQL, number for number. So are
-the choices of `capped`, which pairs a user speaks for: a user's coins are a function of one word,
-drawn on the driver, so a task that runs again tosses none.
+the choices of `capped`, which pairs a user contributes to: a user's coins are a function of one
+word, drawn on the driver, so a task that runs again tosses none.
 """
 
 from dataclasses import dataclass
@@ -167,7 +167,7 @@ class SparkHistogram:
 
     @sql.asking()
     def capped(self, rng: Randomness, most: int) -> SparkContributions:
-        """The choices of `capped`; users with more pairs than so many get a word each, in order."""
+        """The choices of `capped`; users with more pairs than `most` get a word each, in order."""
         words = f"sums for {self.pairs:,} pairs"
         self._arrivals.announce("selection", words, _BYTES_PER_SUM * self.pairs)
         (many,) = sql.ints(sql.run(_MANY, {"most": most}, clicks=self.clicks))

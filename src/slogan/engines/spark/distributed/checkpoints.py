@@ -17,7 +17,7 @@ from slogan.storage.atomic import sync
 from slogan.storage.folders import OURS, remove
 
 COMMON = "fitting"
-"""The frame by which problems are told apart, written before it is known which one it is."""
+"""The frame that identifies the problem, written before the problem is identified."""
 _DIGITS = 6
 
 

@@ -32,19 +32,19 @@ _CLEARLY = 1 + 1e-9
 _HALF = 0.5 * _CLEARLY
 
 
-def fitting(clicks: DataFrame, asked: Question) -> DataFrame:
+def fitting(clicks: DataFrame, question: Question) -> DataFrame:
     """Clicks on pairs of which one click may fit: user, pair, clicks, share, upper.
 
     The share is what one released click charges the user, as part of the limit: log t_ijk / b. The
     upper bound is ⌊b / max_k log t_ijk⌋, or one more where that is a tie.
     """
-    limit = f"{asked.limit * _CLEARLY!r}D"
+    limit = f"{question.limit * _CLEARLY!r}D"
     upper = f"floor({limit} / {_cost('largest')})"
-    if asked.most is not None:
-        upper = f"least({upper}, {asked.most}L)"
+    if question.most is not None:
+        upper = f"least({upper}, {question.most}L)"
     totals = "sum(clicks) OVER of_pair AS total, max(clicks) OVER of_pair AS largest"
     return run(
-        f"""SELECT `user`, pair, clicks, {_cost("clicks")} / {asked.limit!r}D AS share,
+        f"""SELECT `user`, pair, clicks, {_cost("clicks")} / {question.limit!r}D AS share,
                    {upper} AS upper
             FROM (SELECT *, {totals} FROM {{clicks}} WINDOW of_pair AS (PARTITION BY pair))""",
         clicks=clicks,
@@ -66,7 +66,7 @@ def _cost(own: str) -> str:
     return f"IF(2 * {own} > total, ln(total / (total - {own})), -log1p(-{own} / total))"
 
 
-def charges(fits: DataFrame, numbered: Numbered, asked: Question) -> DataFrame:
+def charges(fits: DataFrame, numbered: Numbered, question: Question) -> DataFrame:
     """The packing problem, entry by entry: line, pair, share, upper.
 
     On every line Σ share·x ≤ 1. A user has two lines: what released clicks charge, and a clique,
@@ -76,7 +76,7 @@ def charges(fits: DataFrame, numbered: Numbered, asked: Question) -> DataFrame:
     lines = fits.selectExpr("2 * `user` AS line", "pair", "share", "upper").union(
         fits.filter(f"share > {_HALF!r}D").selectExpr("2 * `user` + 1", "pair", "1D", "upper")
     )
-    if asked.one_of_query:
+    if question.one_of_query:
         lines = lines.union(
             run(
                 """SELECT -1 - p.query_number, p.pair, 1D, f.upper FROM {pairs} p
@@ -146,12 +146,12 @@ def value_and_bound(place: DataFrame) -> tuple[float, float]:
     return float(found[0]), float(found[1]) * _ROUND_UP
 
 
-def in_play(place: DataFrame, *, dearest: float) -> DataFrame:
+def in_play(place: DataFrame, *, highest_price: float) -> DataFrame:
     """The pairs that have a count, or cost at most this at the prices of now."""
     return run(
         f"""SELECT pair FROM (SELECT pair, max({_COUNT}) AS count, sum(share * {_PRICE}) AS price
                               FROM {{place}} GROUP BY pair)
-            WHERE count > 0 OR price < {dearest}D""",
+            WHERE count > 0 OR price < {highest_price}D""",
         place=place,
     )
 
@@ -193,8 +193,8 @@ def next_round(state: DataFrame) -> DataFrame:
     )
     room = f"least(upper - x, greatest(0L, (slack + {_FORGIVEN}) div cost))"
     asking = paid.selectExpr("*", f"IF(open, {room}, 0L) AS room")
-    asked = f"sum(cost * room) {window.format(_SO_FAR)}"
-    answered = asking.selectExpr("*", f"IF({asked} <= slack + {_FORGIVEN}, room, 0L) AS yes")
+    requested = f"sum(cost * room) {window.format(_SO_FAR)}"
+    answered = asking.selectExpr("*", f"IF({requested} <= slack + {_FORGIVEN}, room, 0L) AS yes")
     taken = answered.selectExpr(
         *_CLAIM,
         "x",

@@ -1,6 +1,6 @@
 """A packing problem solved in Spark: pruned, relaxed and made whole by relaxation.
 
-What comes to this process are the clicks on pairs that may be released, for the exact gate, or for
+This process receives the clicks on pairs that may be released, for the exact gate, or for
 the search of the solver `packing` where there is room for what is in play.
 """
 
@@ -33,7 +33,7 @@ _NEAR = 0.02
 """Prices are good enough if counts and bound are this close."""
 ROUNDS_AT_ONCE = 5
 WORTH_TRYING = 1.3
-"""A pair dearer than this at the relaxation's prices is not worth a try; as `packing` has it."""
+"""A pair that costs more at the relaxation's prices is not tried; same value as in `packing`."""
 _SHARE_OF_STEPS = 0.5
 """Of the time there is; the rest is for whole counts."""
 
@@ -43,22 +43,22 @@ _EMPTY = PairHistogram.of_rows(user=_NONE, pair=_NONE, count=_NONE, users=0, que
 NOTHING = Remainder(hist=_EMPTY, users=_NONE, pairs=_NONE)
 
 
-def pack(numbered: Numbered, asked: Question, effort: Effort, room: Arrivals) -> Packed:
+def pack(numbered: Numbered, question: Question, effort: Effort, room: Arrivals) -> Packed:
     """Solve a packing problem, or as much of it as does not fit this process.
 
     Its checkpoints are removed at the end; if there is none, and the folder was given, they stay.
     """
     with (
-        scratch_folder() if asked.folder is None else nullcontext(asked.folder) as folder,
+        scratch_folder() if question.folder is None else nullcontext(question.folder) as folder,
         discreet(
-            "Spark did not come to the end of solving",
+            "Spark did not finish solving",
             "check that the cluster is up and that every worker can write beside the release; "
             "the same command goes on from the last checkpoint",
         ),
     ):
         kept = Checkpoints(numbered.clicks.sparkSession, folder)
-        fits = kept.save(COMMON, 0, relaxation.fitting(numbered.clicks, asked))
-        packed = _Work(numbered, asked, room, kept, fits).packed(effort)
+        fits = kept.save(COMMON, 0, relaxation.fitting(numbered.clicks, question))
+        packed = _Work(numbered, question, room, kept, fits).packed(effort)
         kept.remove()
     return packed
 
@@ -66,7 +66,7 @@ def pack(numbered: Numbered, asked: Question, effort: Effort, room: Arrivals) ->
 @dataclass(frozen=True)
 class _Work:
     numbered: Numbered
-    asked: Question
+    question: Question
     room: Arrivals
     kept: Checkpoints
     fits: DataFrame
@@ -80,7 +80,7 @@ class _Work:
         if rows == 0:
             least = relaxation.cheapest(self.numbered.clicks)
             return Packed(left=NOTHING, x=None, bound=0.0, too_dear=too_dear, cheapest=least)
-        if not self.asked.forced and self.room.fit(histogram_bytes(rows, pairs)):
+        if not self.question.forced and self.room.fit(histogram_bytes(rows, pairs)):
             everything = self.fits.select("pair").distinct()
             return Packed(left=self._handed_over(everything), x=None, bound=None, too_dear=too_dear)
         self.kept.of(self._digest())
@@ -88,20 +88,20 @@ class _Work:
         return Packed(left=left, x=x, bound=bound, trace=trace, too_dear=too_dear)
 
     def _digest(self) -> str:
-        """What tells this problem from others: its numbers, in any order, and what is asked."""
+        """What identifies this problem: its numbers, in any order, and the question."""
         (found,) = run(
             """SELECT count(*), sum(CAST(xxhash64(`user`, pair, clicks, upper) AS DECIMAL(38))),
                       sum(CAST(hash(pair, `user`, clicks) AS DECIMAL(38))) FROM {fits}""",
             fits=self.fits,
         ).collect()
-        told = repr((tuple(map(str, found)), self.asked.limit, self.asked.one_of_query))
-        return hashlib.sha256(told.encode()).hexdigest()[:32]
+        identity = repr((tuple(map(str, found)), self.question.limit, self.question.one_of_query))
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def _solved(self, effort: Effort) -> tuple[Remainder, Ints | None, float, Trace]:
         """Left pairs with counts, or without if the search should choose them; bound and trace."""
         begun = self.kept.last("step")
         if begun is None:
-            entries = relaxation.charges(self.fits, self.numbered, self.asked)
+            entries = relaxation.charges(self.fits, self.numbered, self.question)
             begun = 0, self.kept.save("step", 0, relaxation.begin_steps(entries))
         # Pairs on no line that could bind get as many clicks as each may have.
         free = run(
@@ -113,7 +113,7 @@ class _Work:
         free = self.kept.save("free", 0, free)
         given = relaxation.clicks_of(free)
         place, bound, trace = self._relaxed(*begun, given, effort)
-        wanted = relaxation.in_play(place, dearest=WORTH_TRYING)
+        wanted = relaxation.in_play(place, highest_price=WORTH_TRYING)
         wanted = self.kept.save("wanted", 0, wanted.union(free.select("pair")))
         if self.room.fit(histogram_bytes(*self._size_of(wanted))):
             return self._handed_over(wanted), None, bound, trace
@@ -164,7 +164,7 @@ class _Work:
         return rows, pairs
 
     def _handed_over(self, chosen: DataFrame) -> Remainder:
-        """The clicks of all holders of the chosen pairs, numbered anew."""
+        """The clicks of all holders of the chosen pairs, numbered again."""
         size = self._size_of(chosen)
         words = f"{size[0]:,} clicked pairs of users"
         self.room.announce("solve", words, histogram_bytes(*size))
