@@ -53,6 +53,12 @@ def test_a_release_of_any_log_is_verified_and_measured(log, mode, tmp_path):
     assert slogan.verify_public(tmp_path / "out/public").ok
     assert slogan.evaluate(source, tmp_path / "out").size_ratio > 0
 
+    found = slogan.review(tmp_path / "out").queries
+    if len(found) > 1:
+        rest = slogan.review(tmp_path / "out", withhold=[found[0].query]).queries
+        assert {one.query for one in rest} == {one.query for one in found[1:]}
+        assert slogan.verify(source, tmp_path / "out").ok
+
 
 def test_any_log_is_inspected_and_planned(log):
     _, described = log

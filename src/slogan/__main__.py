@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from slogan.cli.app import app
 from slogan.cli.terminal import UNHEARD, complain, fail, session, stderr
@@ -54,7 +54,16 @@ def _usage(error: CycloptsError) -> tuple[str, str]:
     """What is wrong with the words that were typed, and where to look."""
     words = " ".join(str(error).split())
     verb = f"slogan {session.verb}".strip()
-    return words, f"{verb} --help lists what there is"
+    help = f"{verb} --help lists the options"
+    if isinstance(error, UnusedCliTokensError):
+        words = f"{verb} does not know what to do with {' '.join(error.unused_tokens or ())}"
+        if session.verb == "ledger":
+            help = f"name the population with --population NAME; {help}"
+    elif isinstance(error, MissingArgumentError) and error.argument and not error.keyword:
+        name = error.argument.name
+        words = f"{name} is missing"
+        help = f"add -o FOLDER; {help}" if name == "--output" else help
+    return words, help if session.verb else "slogan --help lists the verbs"
 
 
 def _stop(stopped: Stopped) -> NoReturn:

@@ -78,6 +78,7 @@ def text(advice: Advice) -> RenderableType:
     start.append(f"For {size}, measured on a made-up log of that size.")
     if smaller:
         start[-1] = f"For {size}, estimated from a made-up log of {advice.twin_users:,} users."
+    start.append("Logs with fewer different searches, such as a library's, keep more.")
     start.append("An attacker: one who may wrongly accuse 1 in 100 people who are not in the log.")
     blocks = [_block(one, smaller=smaller) for one in advice.budgets]
     return Group(Text("\n".join(start)), *blocks, Text("\n".join(["", *_end(advice)])))

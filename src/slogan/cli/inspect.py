@@ -54,11 +54,16 @@ def columns_text(header: Header) -> RenderableType:
         [str(n), column.name, column.kind, column.role or ""]
         for n, column in enumerate(header.columns, start=1)
     )
-    source = "declared types" if header.declared else "detected from the first 1,000 rows"
+    source = "declared types" if header.declared else "guessed from the first 1,000 rows"
     lines = [
         f"Kinds are {source}; no value is shown.",
         "To read another column, name it: --user NAME, --query NAME, --url NAME, --count NAME.",
     ]
+    if header.keys:
+        lines.append(
+            "In JSON Lines only the keys user, query, url and count are read without being named. "
+            "For a key that is not there: --url none, --count none."
+        )
     return with_notes(table(("", "column", "kind", "read as"), rows, left=4), lines)
 
 

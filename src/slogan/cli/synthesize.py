@@ -95,7 +95,8 @@ def text(saved: Saved, check: str) -> RenderableType:
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
         "end, for any user added or removed.",
         "The users are made up: no row belongs to a real one.",
-        f"The released pairs stand for about {summary.coverage:.1%} of all clicks.",
+        f"The released pairs stand for about {summary.coverage:.1%} of all clicks, by an estimate "
+        "with noise.",
         together,
         f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
         f"{5 * needed:.0f} users with 25 pairs each.",

@@ -74,7 +74,8 @@ def verify(
         failed = [_label(check) for check in verdict.checks if not check.ok]
         raise VerificationError(
             f"verification failed: {', '.join(failed)}",
-            hint="do not publish; make the release again from the log with the intended parameters",
+            hint="do not publish; check that the release was made from this very log; if it was, "
+            "make it again",
         )
 
 

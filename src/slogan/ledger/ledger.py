@@ -8,6 +8,7 @@ budget counts as spent. Proof: docs/proofs/ledger.md.
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -210,10 +211,11 @@ class Ledger:
     def _settled(self) -> Generator[Books]:
         """The books under an exclusive lock, with no release left open."""
         if not self.file.exists():
+            name = shlex.quote(self.population)
             raise PopulationError(
                 f"population {self.population!r} has no ledger at {self.file}",
                 hint=suggestion(self.population, populations())
-                or "check the name; slogan ledger --create starts a ledger",
+                or f"check the name; to start it: slogan ledger --population {name} --create",
             )
         with self._chain.locked():
             books = Books(self.file, tuple(self._chain.read()))

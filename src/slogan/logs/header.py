@@ -44,6 +44,8 @@ class Header:
     columns: tuple[ColumnKind, ...]
     declared: bool
     """Whether the kinds are declared types, not guessed from rows."""
+    keys: bool
+    """Whether the columns are keys of JSON Lines, which are read by their exact names."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `inspect --show-header --json`."""
@@ -59,14 +61,21 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
     else:
         rows = list(_rows(form, len(schema)))
         kinds = {name: _kind([row[i] for row in rows]) for i, (name, _) in enumerate(schema)}
-    names = tuple(kinds)
+    names, keys = tuple(kinds), form.format == "jsonl"
     taken = {
-        given if given in names else (known_names(role, names) or [None])[0]: role
+        given if given in names else _detected(role, names, keys=keys): role
         for role, given in roles.items()
         if given not in NONE
     }
     columns = (ColumnKind(name=n, kind=k, role=taken.get(n)) for n, k in kinds.items())
-    return Header(columns=tuple(columns), declared=form.format == "parquet")
+    return Header(columns=tuple(columns), declared=form.format == "parquet", keys=keys)
+
+
+def _detected(role: str, names: tuple[str, ...], *, keys: bool) -> str | None:
+    """The column that is read for a role without being named."""
+    if keys:
+        return role
+    return next(iter(known_names(role, names)), None)
 
 
 def _kind(values: list[str]) -> str:

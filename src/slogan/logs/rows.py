@@ -199,8 +199,13 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
         hint = (
             f"if the file is one JSON array: jq -c '.[]' {shlex.quote(file)} > {name}; else {hint}"
         )
+    if log.format == "jsonl" and reason == "nested":
+        hint = (
+            "name the fields inside, such as --user user.id, and --count none if there is no "
+            f"count; slogan inspect LOG --show-header lists them; else {hint}"
+        )
     if log.format == "jsonl" and reason.endswith("missing"):
-        hint = f"name the keys with --user, --query, --url and --count ('' for none), or {hint}"
+        hint = f"name the keys with --user, --query, --url and --count (none if absent), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
 
 

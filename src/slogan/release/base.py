@@ -22,9 +22,10 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
+from slogan.logs.columns import Columns
 from slogan.logs.databases import Database
 from slogan.logs.files import field_sql, identifier, literal, plain_glob
-from slogan.logs.rows import PACKINGS, json_pointer
+from slogan.logs.rows import PACKINGS
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
@@ -355,10 +356,7 @@ def open_to_readers(folder: Path) -> None:
 
 def id_warnings(file: Path, log: SearchLog) -> list[str]:
     """Warnings about user-IDs of a released file that look like names of people."""
-    path = log.columns.path(log.columns.user)
-    user = f"{field_sql(path)}::VARCHAR"
-    if log.format == "jsonl" and len(path) > 1:  # a record is read as text
-        user = f"json_extract_string({identifier(path[0])}, {literal(json_pointer(*path[1:]))})"
+    user = f"{field_sql(log.columns.path(log.columns.user))}::VARCHAR"
     counts = ", ".join(
         f"count(DISTINCT {user}) FILTER (regexp_full_match({user}, {literal(pattern)}))"
         for pattern in _NAMES_PEOPLE.values()
@@ -392,10 +390,8 @@ def reader_sql(file: Path, log: SearchLog) -> str:
     files = ", ".join(literal(plain_glob(part)) for part in parts)
     if log.format == "parquet":
         return f"read_parquet([{files}], hive_partitioning=false)"
-    count = log.columns.count
     columns = ", ".join(
-        f"{literal(name)}: {literal('BIGINT' if name == count else 'VARCHAR')}"
-        for name in log.columns.names
+        f"{literal(name)}: {literal(_type_at((name,), log.columns))}" for name in log.columns.names
     )
     packing = PACKINGS[log.compression]
     if log.format == "jsonl":
@@ -407,3 +403,13 @@ def reader_sql(file: Path, log: SearchLog) -> str:
     options = f"columns={{{columns}}}, auto_detect=false, {header}, compression='{packing}'"
     names = ", ".join(identifier(name) for name in log.columns.names)
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"
+
+
+def _type_at(path: tuple[str, ...], columns: Columns) -> str:
+    """The SQL type of a released column: a record, if values are in fields inside it."""
+    if columns.count is not None and path == columns.path(columns.count):
+        return "BIGINT"
+    paths = [columns.path(name) for name in columns.roles.values()]
+    inside = dict.fromkeys(p[len(path)] for p in paths if p[: len(path)] == path and p != path)
+    fields = ", ".join(f"{identifier(n)} {_type_at((*path, n), columns)}" for n in inside)
+    return f"STRUCT({fields})" if fields else "VARCHAR"

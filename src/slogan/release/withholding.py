@@ -4,6 +4,7 @@ The public half says how much was withheld. The rows themselves go to the curato
 which `verify` puts them back before it checks the release.
 """
 
+import shlex
 import shutil
 from collections.abc import Collection
 from importlib.metadata import version
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from slogan.errors import LogFormatError, OptionError
 from slogan.ledger.ledger import settled
-from slogan.logs.files import identifier
+from slogan.logs.files import field_sql
 from slogan.logs.rows import copy_options, literal, parquet_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.manifest import Manifest, Withheld, described, released_file
@@ -98,10 +99,10 @@ def _divide(
     folder: Path, log: SearchLog, queries: Collection[str], *, kept: Path, record: Path
 ) -> Withheld:
     """Write the rows that stay and the rows that go, with those that went before."""
-    columns = log.columns
-    user, query = identifier(columns.user), identifier(columns.query)
-    url = "''" if columns.url is None else f"coalesce({identifier(columns.url)}::VARCHAR, '')"
-    clicks = "1" if columns.count is None else f"{identifier(columns.count)}::BIGINT"
+    place = {role: field_sql(log.columns.path(name)) for role, name in log.columns.roles.items()}
+    user, query = place["user"], place["query"]
+    url = f"coalesce({place['url']}::VARCHAR, '')" if "url" in place else "''"
+    clicks = f"{place['count']}::BIGINT" if "count" in place else "1"
     with connected() as sql:
         sql.execute("CREATE TABLE gone (query VARCHAR)")
         sql.executemany("INSERT INTO gone VALUES (?)", [[text] for text in sorted({*queries})])
@@ -115,7 +116,8 @@ def _divide(
             raise OptionError(
                 f"{len({*queries}) - found} of {len({*queries})} queries to withhold are not in "
                 "the release, and nothing was changed",
-                hint="copy the queries exactly from: slogan review RELEASE --json",
+                hint="copy the queries exactly from: slogan review "
+                f"{shlex.quote(str(folder))} --json",
             )
         if not _number(sql, f"SELECT count(*) FROM released WHERE NOT {chosen}"):
             raise OptionError(

@@ -125,7 +125,8 @@ def _withheld(evidence: Evidence) -> Finding:
         return False, "the manifest counts other withheld queries than the curator's record has"
     if faults:
         return False, f"the curator's record of withheld rows has {faults} faults"
-    return True, f"{queries} queries were withheld by hand; all checks include their rows"
+    number = "1 query was" if queries == 1 else f"{queries:,} queries were"
+    return True, f"{number} withheld by hand; all checks include their rows"
 
 
 def _budget(evidence: Evidence) -> Finding:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slogan.errors import OptionError
-from slogan.logs.files import identifier
+from slogan.logs.files import field_sql
 from slogan.manifest.certificate import html_table
 from slogan.manifest.manifest import Withheld
 from slogan.release.base import reader_sql
@@ -159,11 +159,10 @@ def review(
             )
         rewrite_without(folder, chosen)
     manifest, log = released_log(public)
-    columns = log.columns
-    user, query = identifier(columns.user), identifier(columns.query)
-    url = "NULL" if columns.url is None else identifier(columns.url)
+    place = {role: field_sql(log.columns.path(name)) for role, name in log.columns.roles.items()}
+    user, query, url = place["user"], place["query"], place.get("url", "NULL")
     urls = f"list_sort(list(DISTINCT {url}::VARCHAR) FILTER ({url} IS NOT NULL))"
-    clicks = "count(*)" if columns.count is None else f"sum({identifier(columns.count)}::BIGINT)"
+    clicks = f"sum({place['count']}::BIGINT)" if "count" in place else "count(*)"
     with connected() as sql:
         rows = sql.execute(
             f"""SELECT {query}::VARCHAR AS query, {urls} AS urls,
@@ -179,7 +178,7 @@ def review(
             looks_like=tuple(
                 dict.fromkeys(
                     kind
-                    for one in (text or "", *urls)
+                    for one in (text or "", *(urls or ()))
                     for kind in looks_like(one)
                     if one == text or kind == "e-mail address"
                 )
