@@ -107,10 +107,13 @@ def text(evaluation: Evaluation) -> RenderableType:
     from slogan.logs.words import worded
     from slogan.measures import retention, supports
 
+    items = evaluation.about.items
     rows: list[tuple[RenderableType, ...]] = []
     for group, lines in groupby(evaluation.headlines(), key=lambda row: row.group):
-        rows.append((Text(group, style="bold"), "", "", ""))
-        rows += ((f"  {row.label}", row.better, row.release, row.sample) for row in lines)
+        rows.append((Text(worded(group, items), style="bold"), "", "", ""))
+        rows += (
+            (worded(f"  {row.label}", items), row.better, row.release, row.sample) for row in lines
+        )
     log, support = evaluation.about.log, evaluation.release[supports.SUPPORTS].first.min_support
     predicted = evaluation.also_clicked.hit_at_10_of_original
     base = "clicks on shared pairs" if evaluation.about.coverage is None else "all clicks"
@@ -122,20 +125,23 @@ def text(evaluation: Evaluation) -> RenderableType:
     ]
     if unknown := evaluation.release[retention.DIVERSITY].unknown_pairs:
         notes.append(f"{unknown:,} released pairs are not in the log. Is it the right log?")
-    notes = [worded(line, evaluation.about.items) for line in notes]
+    notes = [worded(line, items) for line in notes]
     headings = ("", "better", "this release", "random sample")
-    return Group(_uses(evaluation.uses), with_notes(table(headings, rows, left=2), notes))
+    return Group(_uses(evaluation.uses, items), with_notes(table(headings, rows, left=2), notes))
 
 
-def _uses(uses: Uses) -> Text:
+def _uses(uses: Uses, items: str) -> Text:
     """Good for, partly, not for: a heading each, and one task per line with its evidence."""
+    from slogan.logs.words import worded
+
     lines = Text()
     if not uses.good_for:
         lines.append("Good for\n", style=_STYLES["Good for"]).append("  nothing that is measured\n")
     for name, some in uses.groups():
         lines.append(f"{name}\n", style=_STYLES[name])
         for use in some:
-            lines.append(f"  {use.task}").append(f" ({use.reason})\n", style="dim")
+            lines.append(f"  {worded(use.task, items)}")
+            lines.append(f" ({worded(use.reason, items)})\n", style="dim")
     return lines
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PATIENCE = 15.0
 """As in planning/solvers, which help does not load."""
 _ENGINES = module_names("slogan.engines", packages_only=True)
+ENGINE = "duckdb"
+"""The engine that counts unless another is named."""
 _OBJECTIVES = ", ".join(module_names("slogan.planning.objectives"))
 _SOLVERS = ", ".join(module_names("slogan.planning.solvers"))
 _SELECTORS = ", ".join(module_names("slogan.dp.selection"))
@@ -81,7 +83,7 @@ class Reading:
     on_bad_row: Literal["error", "skip"] = "error"
     "Stop at a row that cannot be read, or leave it out and count it."
     engine: Annotated[str, Parameter(help=f"Which engine counts: {' or '.join(_ENGINES)}.")] = (
-        "duckdb"
+        ENGINE
     )
     spark_master: str | None = None
     "spark only: local[2], spark://host:7077, or sc://host:15002 for Spark Connect."
@@ -127,6 +129,11 @@ class Reading:
             "encoding": self.encoding,
             "sql": self.sql,
         }
+
+    @property
+    def other_engine(self) -> str | None:
+        """The engine, if it is not the one that counts anyway."""
+        return None if self.engine == ENGINE else self.engine
 
     @property
     def detects(self) -> bool:

@@ -90,7 +90,7 @@ def sanitize(
         ) as release,
     ):
         saved = release.save()
-    check = verify_command(log, saved.folder, reading.engine)
+    check = verify_command(log, saved.folder, reading.other_engine)
     show(saved, lambda made: text(made, check, kept_ids=pseudonyms == "keep"), json=json)
 
 

@@ -74,7 +74,7 @@ def synthesize(
         ) as release,
     ):
         saved = release.save()
-    check = verify_command(log, saved.folder, reading.engine)
+    check = verify_command(log, saved.folder, reading.other_engine)
     show(saved, lambda made: text(made, check), json=json)
 
 

@@ -283,10 +283,10 @@ def command(line: str) -> Text:
     return Text(line, no_wrap=True, overflow="ignore")
 
 
-def verify_command(log: Sequence[str], folder: Path, engine: str) -> str:
+def verify_command(log: Sequence[str], folder: Path, engine: str | None) -> str:
     """The command that checks a release, ready to be pasted into a shell."""
     words = ["slogan", "verify", *log, str(folder)]
-    return shlex.join(words if engine == "duckdb" else [*words, "--engine", engine])
+    return shlex.join(words if engine is None else [*words, "--engine", engine])
 
 
 def _times(seconds: dict[str, float]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from slogan.budget import at_most
+from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
     PlannedCertificate,
@@ -74,4 +75,5 @@ def memo_page(
     manifest: Manifest, certificate: Certificate, evaluation: SideBySide | None = None
 ) -> str:
     """The memo for approval."""
-    return render("memo.html", MemoPage(manifest, certificate, evaluation))
+    page = MemoPage(manifest, certificate, evaluation)
+    return worded_page(render("memo.html", page), page.items)

@@ -166,7 +166,9 @@ def test_every_verb_uses_the_word_queries(here, save, tmp_path):
         here("verify", file, "out").text,
         here("evaluate", file, "out").text,
         here("synthesize", file, "-o", "made", "--epsilon", "3", "--delta", "1e-3").text,
-        here("frontier", file, "--exp-epsilons", "2", "--deltas", "0.5", "-o", "grid").text,
+        here(
+            "frontier", file, "--on-log", "--exp-epsilons", "2", "--deltas", "0.5", "-o", "grid"
+        ).text,
     ]
     pages = [p.read_text() for p in tmp_path.rglob("*.html")]
     texts = [re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL) for page in pages]

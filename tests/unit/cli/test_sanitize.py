@@ -47,7 +47,7 @@ def test_results_go_to_stdout_without_colour_and_without_text_of_the_log(tmp_pat
         ([(1, "my secret", "u", 0.5)], 2, "fraction"),
         ([(1, "my secret", "u", 2**60)], 2, "2^53"),
         ([(1, "my secret", "u", "")], 2, "missing"),
-        ([(1, "my secret", "u", 1)], 3, "single user"),
+        ([(1, "my secret", "u", 1)], 3, "only one user"),
         ([(1, "my secret", "u", 1), (2, "other secret", "u", 1)], 3, "no pair is shared"),
     ],
 )

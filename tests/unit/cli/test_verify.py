@@ -54,8 +54,8 @@ def test_verify_refuses_a_release_made_for_another_budget(tmp_path, log):
 
 def test_verify_shows_plain_lines_and_figures_with_details(tmp_path, log):
     slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
-    plain = " ".join(slogan("verify", log, "out", cwd=tmp_path).stderr.split())
-    details = " ".join(slogan("verify", log, "out", "--details", cwd=tmp_path).stderr.split())
+    plain = " ".join(slogan("verify", log, "out", cwd=tmp_path).stdout.split())
+    details = " ".join(slogan("verify", log, "out", "--details", cwd=tmp_path).stdout.split())
 
     assert "ok epsilon all" in plain
     assert "ok public folder public/ holds exactly the expected files" in plain

@@ -356,7 +356,7 @@ def test_the_manifest_lists_every_stage_and_the_whole():
         (lambda b: Gaussian(name="g", norm_squared=1, variance=0), "needs noise"),
         (lambda b: Gaussian(name="g", norm_squared=-1, variance=1), "negative mu_squared"),
         (lambda b: Gaussian(name="g", norm_squared=1, variance=1, slack=1), "set aside"),
-        (lambda b: Gaussian(name="g", norm_squared=1, variance="nan"), "finite number"),
+        (lambda b: Gaussian(name="g", norm_squared=1, variance="nan"), "not a number"),
         (lambda b: Approximate(name="p", epsilon="-0.1"), "negative epsilon"),
         (lambda b: CappedSampling(name="r", cap=-1), "negative epsilon"),
     ],

@@ -74,7 +74,7 @@ def test_a_header_that_fits_two_delimiters_is_not_guessed(tmp_path):
     file.write_text("user;query,url\n1;q,u\n")
     with pytest.raises(errors.LogFormatError, match="separated by comma or semicolon") as caught:
         read(file)
-    assert caught.value.hint == "say which: --delimiter comma"
+    assert caught.value.hint == "name it: --delimiter comma"
 
 
 def test_rows_do_not_decide_about_the_delimiter(tmp_path):

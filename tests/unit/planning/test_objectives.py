@@ -92,7 +92,7 @@ def test_a_new_objective_is_one_file(tmp_path, twice):
     finally:
         release.close()
     frontier = slogan.frontier(
-        log, objective=twice, solver="exact", exp_epsilons=["2"], deltas=["0.1", "0.5"]
+        log, on_log=True, objective=twice, solver="exact", exp_epsilons=["2"], deltas=["0.1", "0.5"]
     )
 
     assert "twice" in objectives.names()
@@ -100,4 +100,4 @@ def test_a_new_objective_is_one_file(tmp_path, twice):
     assert slogan.verify(log, tmp_path / "release").ok
     assert "Twice" in (tmp_path / "release/curator/report.html").read_text()
     assert frontier.utility == "clicks, two of a pair"
-    assert frontier.chart().headings[-1] == "bound m·b"
+    assert frontier.chart().headings[-1] == "size limit"

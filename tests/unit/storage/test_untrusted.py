@@ -56,7 +56,7 @@ def test_a_file_that_is_longer_than_it_says_is_not_read_to_its_end():
 
 
 def test_names_that_no_file_has_are_refused(tmp_path):
-    with pytest.raises(OptionError, match="not a name of a file"):
+    with pytest.raises(OptionError, match="not a file name"):
         read_taxonomy(tmp_path / "a\0b")
     for name in ("a\0b", "a\udcff"):
         with pytest.raises(OptionError, match="the name of the ledger"):
