@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from tests.unit.auditor.attacked import END_TO_END, MODES, caught
 
@@ -76,8 +77,7 @@ def test_a_log_of_events_without_a_header_is_replayed(tmp_path, monkeypatch):
 
 
 def test_a_table_in_memory_is_replayed_as_a_file(monkeypatch):
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame(ROWS["site visits"], columns=["user", "query", "url", "count"])
+    table = pd.DataFrame(ROWS["site visits"], columns=["user", "query", "url", "count"])
 
     assert caught(replayed(table, slogan.SyntheticUsers(), monkeypatch)) == set()
 
