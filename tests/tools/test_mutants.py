@@ -211,19 +211,19 @@ import pytest
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    print("made by", os.getpid())
+    print("made by", os.getpid(), flush=True)
     file = tmp_path_factory.mktemp("made") / "file"
     file.write_text("content")
     return file
 
 @pytest.fixture(scope="module")
 def more(made):
-    print("more by", os.getpid())
+    print("more by", os.getpid(), flush=True)
     return {"file": made}
 
 @pytest.fixture(scope="module")
 def lasting(made):
-    print("lasting by", os.getpid())
+    print("lasting by", os.getpid(), flush=True)
     yield lambda: made
 
 def test_all_are_there(more, lasting, tmp_path):
@@ -243,7 +243,7 @@ class Play:
         shared = Shared(session, Path("kept").resolve())
         shutil.rmtree(shared.folder)
         shared.lay_out()
-        print("from here", os.getpid())
+        print("from here", os.getpid(), flush=True)
         for item in session.items:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return True
