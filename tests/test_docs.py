@@ -328,10 +328,11 @@ def save_release(folder, **options):
 
 
 def how_to_pages():
-    """That of Spark is long; test_spark_cluster.py has the same verb with the same options."""
+    """Those of Spark and audit are long; other tests have the same verbs with the same options."""
     for path in pages_of("how-to"):
         spark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.long]
-        yield pytest.param(path, marks=spark if "spark" in path.stem else [], id=path.stem)
+        marks = {"run-on-spark": spark, "audit": [pytest.mark.long]}.get(path.stem, [])
+        yield pytest.param(path, marks=marks, id=path.stem)
 
 
 @pytest.mark.parametrize("path", [*how_to_pages()])

@@ -91,6 +91,7 @@ def crowded(monkeypatch):
     )
 
 
+@pytest.mark.long
 def test_a_small_release_is_solved_in_spark_and_verifies(
     spark, small, tmp_path, few_steps, monkeypatch
 ):

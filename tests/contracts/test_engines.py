@@ -106,7 +106,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows, kind=st.sampled_from(["tsv", "csv", "jsonl"]), stretch=st.integers(1, 6))
 def test_any_log_has_the_same_histogram(spark, tmp_path, monkeypatch, rows, kind, stretch):
     monkeypatch.setattr("slogan.engines.spark.counting.ROWS_PER_STRETCH", stretch)
@@ -262,8 +262,11 @@ def released_rows(folder):
 
 
 KINDS = [
-    *("log.tsv.gz", "log.parquet"),
-    *(pytest.param(n, marks=pytest.mark.long) for n in ("log.csv", "log.jsonl.zst", "events.txt")),
+    "log.tsv.gz",
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ("log.parquet", "log.csv", "log.jsonl.zst", "events.txt")
+    ),
 ]
 
 
@@ -333,6 +336,7 @@ def test_a_spark_release_verifies_and_is_measured_alike_on_both_engines(spark, t
     assert {**found[0], "seconds": 0} == {**found[1], "seconds": 0}
 
 
+@pytest.mark.long
 def test_verify_sees_what_was_put_among_the_parts(spark, tmp_path):
     release = slogan.sanitize(save(tmp_path, "log.tsv", ROWS), BUDGET, engine=spark)
     release.save(tmp_path / "out")

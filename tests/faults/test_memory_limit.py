@@ -52,6 +52,7 @@ def wait_for_spilling(run, private):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_a_killed_run_leaves_what_it_spilled_to_its_owner_and_the_next_one_wipes_it(
     log, private, tmp_path, ladder
 ):

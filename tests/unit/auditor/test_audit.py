@@ -97,6 +97,7 @@ def test_the_solver_gets_the_stewards_options(log):
     assert set(told) == {("relaxed", 3, 0.5)}
 
 
+@pytest.mark.long
 def test_exact_counts_reveal_users(log):
     """What is not claimed is attacked too: the counts of a log show who is in it."""
     # solved to the end, not to the clock, so that the same log has the same counts
