@@ -69,7 +69,8 @@ browser:
 	    "install it yourself (apt-get install --no-install-recommends chromium) and try again" >&2
 
 # Spark's tests ask for one process, where one session serves them all.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Three processes on two cores: tests often wait for a program they started.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 test: $(READY) browser
 	@if .ci/java; then $(PYTEST) -m "not long"; else $(PYTEST) -m "not long and not spark"; fi

@@ -42,7 +42,7 @@ def rungs():
     """The commands, by name."""
     python = [sys.executable, "-m"]
     spark = subprocess.run([ROOT / ".ci/java"], check=False).returncode == 0
-    tests = [*python, "pytest", "-n", "2", "--dist", "loadgroup"]
+    tests = [*python, "pytest", "-n", "3", "--dist", "loadgroup"]
     return {
         "tests" if spark else WITHOUT_SPARK: [
             *tests,

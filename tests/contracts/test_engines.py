@@ -180,7 +180,10 @@ def released_rows(folder):
     return texts[0][:skip] + [line for lines in texts for line in lines[skip:]]
 
 
-KINDS = ["log.tsv.gz", "log.csv", "log.jsonl.zst", "log.parquet", "events.txt"]
+KINDS = [
+    *("log.tsv.gz", "log.parquet"),
+    *(pytest.param(n, marks=pytest.mark.long) for n in ("log.csv", "log.jsonl.zst", "events.txt")),
+]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -88,6 +88,7 @@ def test_a_cluster_that_loses_a_worker_still_solves(tmp_path, log):
     assert found == {"solver": "distributed", "killed": 1, "ok": True, "left": False}
 
 
+@pytest.mark.long
 def test_a_connect_server_counts_and_writes(tmp_path, log):
     from tests.contracts.spark_processes import connect_server
 

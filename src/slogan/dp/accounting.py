@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from scipy.special import ndtri
@@ -305,6 +306,7 @@ def _left(what: str, whole: Fraction, spent: Fraction) -> Fraction:
 # --- From μ² to (ε, δ), and back ---
 
 
+@lru_cache(maxsize=4096)
 def gaussian_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     """δ(ε; μ) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), rounded up; ε of any sign.
 

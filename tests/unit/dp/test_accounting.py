@@ -116,7 +116,7 @@ def test_the_gaussian_curve_is_the_integral_rounded_up(epsilon, mu_squared):
 
 def test_floating_point_would_promise_too_little():
     """Why decimals: the textbook formula in floats falls below the truth."""
-    powers = [Fraction(n, 4) for n in range(1, 9)]
+    powers = [Fraction(n, 4) for n in (2, 4, 8)]
     truths = [integrated(power, Fraction("0.01")) for power in powers]
     floats = [norm.cdf(0.05 - 10 * e) - math.exp(e) * norm.cdf(-0.05 - 10 * e) for e in powers]
 
