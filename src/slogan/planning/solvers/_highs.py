@@ -1,6 +1,7 @@
 """Programs in HiGHS's words: every solver here speaks to HiGHS through this file only."""
 
 from dataclasses import dataclass
+from threading import Thread
 
 import highspy
 import numpy as np
@@ -46,6 +47,8 @@ class Answer:
     """What HiGHS found; `z` is None if it found nothing feasible."""
 
     z: Floats | None
+    prices: Floats | None
+    """Of the rows, at an optimum of a relaxation."""
     objective_bound: float
     status: Status | None
     words: str
@@ -157,14 +160,20 @@ class Running:
     """HiGHS at work in a thread of its own: it can be watched and stopped."""
 
     def __init__(
-        self, asked: Model, effort: Effort, *, integer: bool, start: Floats | None = None
+        self,
+        asked: Model,
+        effort: Effort,
+        *,
+        integer: bool,
+        start: Floats | None = None,
+        method: str = "choose",
     ) -> None:
         self._asked, self._integer, self._report = asked, integer, effort.report
         # HiGHS minimises: where every cost is −1 or 0 the value is what it calls −objective.
         self._sign = 1.0 if asked.cost.max() > 0 else -1.0
-        self.bound = -self._sign * np.inf
-        """The best bound so far, as a value of the objective."""
+        self._bound = -self._sign * np.inf
         self._highs = _ready(asked, effort, integer=integer)
+        self._highs.setOptionValue("solver", method)
         self._highs.HandleUserInterrupt = True
         if start is not None:
             warm = highspy.HighsSolution()
@@ -172,18 +181,37 @@ class Running:
             self._highs.setSolution(warm)
         if integer:
             self._highs.cbMipLogging += self._listen
-        self._thread = self._highs.startSolve()
+        # highspy's own startSolve() allows one solver in a process.
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._highs.run()
+        highspy.Highs.resetGlobalScheduler(False)  # that of this thread, which ends here
 
     def _listen(self, event: highspy.HighsCallbackEvent) -> None:
         out = event.data_out
-        self.bound = self._asked.constant + self._sign * out.mip_dual_bound
+        self._bound = self._asked.constant + self._sign * out.mip_dual_bound
         if np.isfinite(out.mip_primal_bound):  # there is an answer already
-            self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
+            self._report(self._asked.constant + self._sign * out.mip_primal_bound, self._bound)
 
     @property
     def finished(self) -> bool:
         """Whether HiGHS has come to an end by itself."""
         return not self._thread.is_alive()
+
+    @property
+    def bound(self) -> float:
+        """The best bound so far, as a value of the objective."""
+        if self._integer and self.finished:
+            return self._asked.constant + self._sign * self._highs.getInfo().mip_dual_bound
+        return self._bound
+
+    @property
+    def optimal(self) -> bool:
+        """Whether HiGHS has proven its answer to be the best."""
+        best = highspy.HighsModelStatus.kOptimal
+        return self.finished and self._highs.getModelStatus() == best
 
     def stop(self) -> Answer:
         """Interrupt HiGHS and take what it has."""
@@ -204,11 +232,13 @@ class Running:
             self.abandon()
             raise
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
-        z = np.array(self._highs.getSolution().col_value)
+        found = self._highs.getSolution()
+        z = np.array(found.col_value)
         usable = z.size == self._asked.cost.size and info.primal_solution_status == _FEASIBLE
         bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Answer(
             z=z if usable else None,
+            prices=np.array(found.row_dual) if found.dual_valid else None,
             objective_bound=bound,
             status=_STATUS.get(status),
             words=self._highs.modelStatusToString(status),

@@ -8,6 +8,7 @@ thread that goes on with the relaxation on a large one. Whoever is stopped early
 import math
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -46,6 +47,8 @@ _ROUGHLY = 0.1
 _FOR_PRICES = 0.25
 # To take in new rows takes about as long as to take in the first ones, or a little longer.
 _AS_LONG_AGAIN = 1.5
+# Entries up to which branch and bound is set to work at once on the counts as they are.
+_PLAIN = 1_000_000
 # Seconds: what HiGHS gets at the very end, and between looks when only it is still at work.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
@@ -56,7 +59,19 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
     `start` holds counts of this problem; `effort.start` speaks of the whole and is not looked at.
     """
     deadline = time.monotonic() + effort.time_limit
-    relaxed, last = _relaxed(problem, effort.report, deadline)
+    proofs = [_plain(problem, effort)] if problem.columns.nnz <= _PLAIN else []
+    try:
+        return _run(problem, effort, start, deadline, proofs)
+    except BaseException:
+        for proof in proofs:
+            proof.abandon()
+        raise
+
+
+def _run(
+    problem: Packing, effort: Effort, start: Ints | None, deadline: float, proofs: list[Running]
+) -> tuple[Ints, int]:
+    relaxed, last = _relaxed(problem, effort.report, deadline, lambda: any(p.optimal for p in proofs))
     # Prices are taken before the thread begins to change them; then only the bound may be read.
     search = Search(problem, relaxed, start)
     stopped, thread = threading.Event(), ThreadPoolExecutor(1)
@@ -65,37 +80,38 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
         return stopped.is_set() or time.monotonic() > last
 
     tighter = thread.submit(relaxed.tighten_on, late) if problem.pairs >= _LARGE else None
-    provable, proof = int(problem.upper.sum()) < _LARGE, None
+    provable = int(problem.upper.sum()) < _LARGE
     try:
         bound = math.floor(relaxed.bound)
         # The smallest size that is within the gap of the bound is enough.
         while search.size < min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
-            done = (tighter is None or tighter.done()) and (proof is None or proof.finished)
+            done = (tighter is None or tighter.done()) and all(p.finished for p in proofs)
             if time.monotonic() + search.seconds > deadline or (search.tired and done):
                 break
-            if proof is None and search.rounds == _FIRST_ROUNDS and provable:
-                left = max(_LEAST_TIME, deadline - time.monotonic())
+            if any(proof.optimal for proof in proofs):
+                break
+            if provable and search.rounds == _FIRST_ROUNDS:
+                provable, left = False, max(_LEAST_TIME, deadline - time.monotonic())
                 asked = replace(effort, time_limit=left, report=quiet)
-                proof = _proof(problem, relaxed, search.x, asked)
+                proofs.append(_proof(problem, relaxed, search.x, asked))
             if search.tired:
                 time.sleep(_PAUSE)
             else:
                 search.round()
-            bound = min(bound, math.floor(relaxed.bound), _whole(proof.bound if proof else np.inf))
+            bounds = [relaxed.bound, *(_whole(proof.bound) for proof in proofs)]
+            bound = min(bound, *map(math.floor, bounds))
             effort.report(search.size, bound)
-    except BaseException:
-        if proof is not None:
-            proof.abandon()
-        raise
     finally:
         stopped.set()
         thread.shutdown()
         if tighter is not None:
             tighter.result()  # what went wrong there is raised here
-    return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
+    return _best(problem, search.x, proofs, min(bound, math.floor(relaxed.bound)))
 
 
-def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
+def _relaxed(
+    problem: Packing, report: Report, deadline: float, proven: Callable[[], bool]
+) -> tuple[Relaxation, float]:
     """The relaxation as the search begins, and when to stop going on with it on large problems."""
     begin = time.monotonic()
     relaxed = Relaxation(problem)
@@ -104,7 +120,7 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
 
     def late() -> bool:
         report(0, math.floor(relaxed.bound))
-        return time.monotonic() > first
+        return time.monotonic() > first or proven()
 
     if problem.pairs < _LARGE:
         relaxed.tighten_on(late)
@@ -113,16 +129,30 @@ def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxat
     return relaxed, deadline - _AS_LONG_AGAIN * (ready - begin)
 
 
-def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> tuple[Ints, int]:
+def _best(problem: Packing, x: Ints, proofs: list[Running], bound: int) -> tuple[Ints, int]:
     """What the search found, unless branch and bound found more."""
-    if proof is not None:
-        answer = proof.stop()
+    for answer in [proof.stop() for proof in proofs]:
         bound = min(bound, _whole(-answer.objective_bound))
         if answer.z is not None:
-            pair = np.repeat(np.arange(problem.pairs), problem.upper)
-            other = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
+            other = np.rint(answer.z)
+            if len(other) > problem.pairs:  # a variable for each click
+                pair = np.repeat(np.arange(problem.pairs), problem.upper)
+                other = np.bincount(pair, weights=other, minlength=problem.pairs)
             x = max(x, other.astype(np.int64), key=np.sum)
     return x, bound
+
+
+def _plain(problem: Packing, effort: Effort) -> Running:
+    """Branch and bound on the counts as they are: the first to prove easy problems."""
+    asked = Model(
+        rows=problem.rows,
+        row_lower=np.full(len(problem.limit), -np.inf),
+        row_upper=problem.limit,
+        cost=np.full(problem.pairs, -1.0),
+        upper=problem.upper.astype(np.float64),
+        pairs=problem.pairs,
+    )
+    return Running(asked, replace(effort, report=quiet), integer=True)
 
 
 def _whole(bound: float) -> int:
