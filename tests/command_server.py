@@ -52,7 +52,7 @@ def warm_up():
     """Load compiled loops and templates, by making and judging a release of each kind."""
     packing.warm_up()
     pooled.warm_up()
-    rows = [f"{user}\tquery {n}\twww.s{n}.com\t1\n" for user in range(200) for n in range(3)]
+    rows = [f"{user}\tquery {n}\twww.s{n}.com\t1\n" for user in range(2000) for n in range(3)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "clicks.tsv"

@@ -233,17 +233,20 @@ class TooFewUsersError(NothingToReleaseError):
     """
 
     def __init__(self, *, users: int, share: float, needed: float, cost: Any) -> None:
-        hint = "the noise hid it, or this selector is weak: leave --selector out, or raise epsilon"
+        threshold = f"The selection threshold is about {needed:.3g}"
+        reached = f"the best pair of these {users:,} users reaches {share:.0%} of it"
         if share < 1:
             many = f"about {math.ceil(users / share):,} users" if share > 0 else "many more users"
+            what = "no pair has enough users"
             hint = (
                 f"add more logs: {many} of this kind would release a first pair (computed from the"
                 " raw log, for the curator only); raise epsilon if you must, and leave delta small"
             )
+        else:
+            what = "the noise left nothing to release"
+            hint = "add more logs, leave --selector out, or raise epsilon"
         super().__init__(
-            f"no pair has enough users. The selection threshold is about {needed:.3g} (a user with "
-            f"n pairs contributes 1/√n); the best pair of these {users:,} users reaches "
-            f"{share:.0%} of it",
+            f"{what}. {threshold} (a user with n pairs contributes 1/√n); {reached}",
             hint=f"{hint}. Each further try draws new noise and costs as much again",
         )
         self.users, self.share, self.needed, self.cost = users, share, needed, cost

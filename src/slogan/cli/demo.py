@@ -17,13 +17,6 @@ from slogan.cli.terminal import Json, show, watching
 if TYPE_CHECKING:
     from slogan.workflows.demo import ReleaseStory, Story
 
-_AIMS = {
-    "output_size": "as many clicks as possible",
-    "diversity": "as many query-url pairs as possible",
-    "query_diversity": "as many queries as possible",
-    "frequent_pairs": "frequent pairs in the right proportion",
-}
-
 GROUP, RANK = "look", 1
 
 
@@ -78,13 +71,13 @@ def text(story: Story) -> RenderableType:
     real = [
         f"  The paper's method, for people who may see the log: e^ε = {budget.exp_epsilon}, "
         f"δ = {budget.delta_value:g}. Its counts are not protected.",
-        *(f"  {_AIMS[r.objective or '']}: {_line(r)}" for r in story.releases),
+        *(f"  {_line(release)}" for release in story.releases),
     ]
     end = [
         f"  {synthetic.folder}/public/report.html   what recipients see",
         f"  {synthetic.folder}/curator/report.html   what you see; do not share it",
-        f"  {synthetic.folder}/public/{synthetic_log(synthetic.folder)}   the released log",
-        f"  The other releases: {', '.join(r.saved.folder.name for r in story.releases)}",
+        f"  {synthetic.folder}/public/log.tsv   the released log",
+        *(f"  {release.saved.folder}   the release of real rows" for release in story.releases),
         "",
         f"Took {story.seconds:.1f} s. Next:  slogan advise --users 60000 --clicks-per-user 20",
     ]
@@ -100,11 +93,6 @@ def text(story: Story) -> RenderableType:
             for heading, lines in parts.items()
         )
     )
-
-
-def synthetic_log(folder: Path) -> str:
-    """The name of the released log in a release folder."""
-    return next((file.name for file in (folder / "public").glob("log.*")), "log.tsv")
 
 
 def _line(release: ReleaseStory) -> str:

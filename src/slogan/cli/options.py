@@ -164,6 +164,12 @@ def log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:
             f"{verb} needs a log and a release",
             hint=f"name both, the log first: slogan {verb} {given} RELEASE",
         )
+    releases = [path for path in paths if (Path(path) / "public" / "manifest.json").is_file()]
+    if len(releases) > 1:
+        raise OptionError(
+            f"{verb} takes one release, and {len(releases)} are named",
+            hint=f"name the log, then one release: slogan {verb} {paths[0]} {releases[-1]}",
+        )
     return list(paths[:-1]), paths[-1]
 
 

@@ -15,7 +15,16 @@ from numba.core.caching import FunctionCache
 
 
 class _Cache(FunctionCache):
-    """A cache whose disk may be full: what cannot be saved is compiled again next time."""
+    """A cache whose disk may be full, and which processes may fill at the same time.
+
+    What cannot be saved is compiled again next time. Two processes that save versions of a function
+    for different types may give both the same file name, so a version for other types is ignored.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        cache: Any = super()
+        found = cache.load_overload(sig, target_context)
+        return found if found is not None and found.signature.args == sig else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):

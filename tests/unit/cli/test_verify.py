@@ -64,3 +64,13 @@ def test_verify_shows_plain_lines_and_figures_with_details(tmp_path, log):
     assert "exact integers" not in plain
     assert "ok condition_2 all" in details
     assert "decided by exact integers" in details
+
+
+def test_several_releases_are_not_taken_for_parts_of_the_log(tmp_path, log):
+    for name in ("one", "two"):
+        slogan("sanitize", log, "-o", name, *BUDGET, cwd=tmp_path)
+    done = slogan("verify", log, "one", "two", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "verify takes one release, and 2 are named" in done.stderr
+    assert f"slogan verify {log} two" in done.stderr
