@@ -20,7 +20,7 @@ UV := $(AUDIT)/bin/uv pip compile --generate-hashes --universal --python-version
 
 help:
 	@echo "make setup     virtual environment with all locked dependencies, for development"
-	@echo "make demo      generate a log, attack it, sanitize it, attack it again; installs the core only"
+	@echo "make demo      make up a log, attack it, release it, attack it again; installs the core only"
 	@echo "make browser   Chromium for the tests of the reports, where it is missing"
 	@echo "make postgres  PostgreSQL for the tests of databases, where it is missing"
 	@echo "make test      the test suite"

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from threading import Thread
 
 import highspy
 import numpy as np
@@ -50,6 +51,8 @@ class Answer:
     """HiGHS's result; `z` is None if it found nothing feasible."""
 
     z: Floats | None
+    prices: Floats | None
+    """Of the rows, at an optimum of a relaxation."""
     objective_bound: float
     status: Status | None
     words: str
@@ -162,7 +165,14 @@ class Running:
     """HiGHS running in its own thread: it can be watched and stopped."""
 
     def __init__(
-        self, problem: Model, effort: Effort, *, integer: bool, start: Floats | None = None
+        self,
+        problem: Model,
+        effort: Effort,
+        *,
+        integer: bool,
+        start: Floats | None = None,
+        method: str = "choose",
+        nodes: int | None = None,
     ) -> None:
         self._asked, self._integer, self._report = problem, integer, effort.report
         self._patience = effort.patience
@@ -170,9 +180,14 @@ class Running:
         """When the best answer was found; None before the first."""
         # HiGHS minimises: where every cost is −1 or 0 the value is −objective.
         self._sign = 1.0 if problem.cost.max() > 0 else -1.0
-        self.bound = -self._sign * np.inf
-        """The best bound so far, as a value of the objective."""
+        self._bound = -self._sign * np.inf
+        self.best: Floats | None = None
+        """The best solution that HiGHS has reported."""
+        self._offered: Floats | None = None
         self._highs = _ready(problem, effort, integer=integer)
+        self._highs.setOptionValue("solver", method)
+        if nodes is not None:
+            self._highs.setOptionValue("mip_max_nodes", nodes)
         self._highs.HandleUserInterrupt = True
         if start is not None:
             warm = highspy.HighsSolution()
@@ -181,21 +196,50 @@ class Running:
         if integer:
             self._highs.cbMipLogging += self._listen
             self._highs.cbMipImprovingSolution += self._gain
-        self._thread = self._highs.startSolve()
+            self._highs.cbMipUserSolution += self._take
+        # highspy's own startSolve() allows one solver in a process.
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._highs.run()
+        highspy.Highs.resetGlobalScheduler(False)  # the scheduler of this thread, which ends here
 
     def _listen(self, event: highspy.HighsCallbackEvent) -> None:
         out = event.data_out
-        self.bound = self._asked.constant + self._sign * out.mip_dual_bound
+        self._bound = self._asked.constant + self._sign * out.mip_dual_bound
         if np.isfinite(out.mip_primal_bound):  # there is a solution already
-            self._report(self._asked.constant + self._sign * out.mip_primal_bound, self.bound)
+            self._report(self._asked.constant + self._sign * out.mip_primal_bound, self._bound)
 
-    def _gain(self, _event: highspy.HighsCallbackEvent) -> None:
-        self._gained = time.monotonic()
+    def _gain(self, event: highspy.HighsCallbackEvent) -> None:
+        self._gained, self.best = time.monotonic(), np.array(event.data_out.mip_solution)
+
+    def _take(self, event: highspy.HighsCallbackEvent) -> None:
+        offered, self._offered = self._offered, None
+        if offered is not None and event.data_in is not None:
+            event.data_in.setSolution(offered)
+
+    def offer(self, z: Floats) -> None:
+        """Propose a feasible solution, which HiGHS takes when it next asks for one."""
+        self._offered = z
 
     @property
     def finished(self) -> bool:
         """Whether HiGHS has finished by itself."""
         return not self._thread.is_alive()
+
+    @property
+    def bound(self) -> float:
+        """The best bound so far, as a value of the objective."""
+        if self._integer and self.finished:
+            return self._asked.constant + self._sign * self._highs.getInfo().mip_dual_bound
+        return self._bound
+
+    @property
+    def optimal(self) -> bool:
+        """Whether HiGHS has proven its answer to be the best."""
+        best = highspy.HighsModelStatus.kOptimal
+        return self.finished and self._highs.getModelStatus() == best
 
     def stop(self) -> Answer:
         """Interrupt HiGHS and return its best solution."""
@@ -223,11 +267,13 @@ class Running:
             self.abandon()
             raise
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
-        z = np.array(self._highs.getSolution().col_value)
+        found = self._highs.getSolution()
+        z = np.array(found.col_value)
         usable = z.size == self._asked.cost.size and info.primal_solution_status == _FEASIBLE
         bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Answer(
             z=z if usable else None,
+            prices=np.array(found.row_dual) if found.dual_valid else None,
             objective_bound=bound,
             status=_STATUS.get(status),
             words=self._highs.modelStatusToString(status),

@@ -81,8 +81,8 @@ def test_without_a_start_the_search_begins_with_what_is_cheap_and_nothing_else(m
 @pytest.mark.parametrize(
     ("large", "digest"),
     [
-        (20_000, "6e65856a86d6581b71af7a37a1b1c36ba7c864ca60f0440710eff10d85d5f3a9"),
-        (1, "e9f0514deb2940cb02d23909a69cc3f634f6670ba36c0e21c32e4f45f8f25829"),
+        (20_000, "e5e2b04d5580fb2463d12a690042b5cb938cc38573e18b6309d8ae785857997d"),
+        (1, "151d9300c92d8952da9e82dffec0164e75885152ea1394cf47dbd2630134bbb7"),
     ],
     ids=["one searcher", "two searchers"],
 )

@@ -1,8 +1,10 @@
 """One packing problem: a search raises the value while HiGHS lowers the bound.
 
-The relaxation comes first: its prices guide the search, and its bound is the first. Then the search
-raises the value round by round while the bound falls: by branch and bound on a small problem, by a
-thread that continues the relaxation on a large one. Each can be stopped early without loss.
+Branch and bound on the counts starts at once, because it proves easy problems first. Meanwhile the
+relaxation gives prices that guide the search, and a bound. Then the search raises the value round
+by round while the bound falls: by branch and bound on a small problem, by a thread that continues
+the relaxation on a large one. What one of them finds, the others start from, and each can be
+stopped early without loss.
 """
 
 import math
@@ -17,11 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from slogan.arrays import Ints
-from slogan.planning.solvers import Effort, Report, quiet
-from slogan.planning.solvers._highs import CLICKS_OFF, Model, Running
+from slogan.planning.solvers import Effort
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import Packing, linked
-from slogan.planning.solvers.packing.relaxation import Relaxation, clicks
+from slogan.planning.solvers.packing.proof import Proof, on_clicks, on_counts
+from slogan.planning.solvers.packing.relaxation import Relaxation
 from slogan.storage import limits
 
 _SEED = 2012
@@ -47,89 +49,13 @@ _ROUGHLY = 0.1
 _FOR_PRICES = 0.25
 # Adding new rows takes about as long as adding the first ones, or slightly longer.
 _AS_LONG_AGAIN = 1.5
+# Branch and bound on counts and on clicks run side by side for this share of the time.
+_FOR_BOTH = 0.25
+# Entries up to which branch and bound on the counts starts at once; on fewer still it runs alone
+# first, for some nodes, so that an easy problem has the same answer every time.
+_PLAIN, _TINY, _FEW_NODES = 1_000_000, 2_000, 100
 # Seconds: the time of HiGHS at the very end, and between checks when only it is still running.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
-
-
-def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tuple[Ints, int]:
-    """The best counts in time, and a proven bound on the clicks of any; it ends when they meet.
-
-    `start` holds counts of this problem; `effort.start` refers to the whole and is ignored.
-    """
-    deadline = time.monotonic() + effort.time_limit
-    relaxed, last = _relaxed(problem, effort.report, deadline)
-    # Prices are read before the thread starts to change them; then only the bound may be read.
-    search = Search(problem, relaxed, start)
-    stopped, thread = threading.Event(), ThreadPoolExecutor(1)
-
-    def late() -> bool:
-        return stopped.is_set() or time.monotonic() > last
-
-    tighter = thread.submit(relaxed.tighten_on, late) if problem.pairs >= _LARGE else None
-    provable, proof = int(problem.upper.sum()) < _LARGE, None
-    try:
-        bound = math.floor(relaxed.bound)
-        # The smallest size that is within the gap of the bound is enough.
-        while search.size < min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
-            done = (tighter is None or tighter.done()) and (proof is None or proof.finished)
-            late_now = time.monotonic() + search.seconds > deadline
-            if late_now or search.idle > effort.patience or (search.tired and done):
-                break
-            if proof is None and search.rounds == _FIRST_ROUNDS and provable:
-                left = max(_LEAST_TIME, deadline - time.monotonic())
-                remaining = replace(effort, time_limit=left, patience=math.inf, report=quiet)
-                proof = _proof(problem, relaxed, search.x, remaining)
-            if search.tired:
-                time.sleep(_PAUSE)
-            else:
-                search.round()
-            bound = min(bound, math.floor(relaxed.bound), _whole(proof.bound if proof else np.inf))
-            effort.report(search.size, bound)
-    except BaseException:
-        if proof is not None:
-            proof.abandon()
-        raise
-    finally:
-        stopped.set()
-        thread.shutdown()
-        if tighter is not None:
-            tighter.result()  # raises the thread's error, if any
-    return _best(problem, search.x, proof, min(bound, math.floor(relaxed.bound)))
-
-
-def _relaxed(problem: Packing, report: Report, deadline: float) -> tuple[Relaxation, float]:
-    """The relaxation for the start of the search, and when to stop it on large problems."""
-    begin = time.monotonic()
-    relaxed = Relaxation(problem)
-    ready = time.monotonic()
-    first = ready + (deadline - ready) * _FOR_PRICES
-
-    def late() -> bool:
-        report(0, math.floor(relaxed.bound))
-        return time.monotonic() > first
-
-    if problem.pairs < _LARGE:
-        relaxed.tighten_on(late)
-    else:
-        relaxed.solve(late, enough=_ROUGHLY)
-    return relaxed, deadline - _AS_LONG_AGAIN * (ready - begin)
-
-
-def _best(problem: Packing, x: Ints, proof: Running | None, bound: int) -> tuple[Ints, int]:
-    """The counts of the search, or of branch and bound if they are better."""
-    if proof is not None:
-        answer = proof.stop()
-        bound = min(bound, _whole(-answer.objective_bound))
-        if answer.z is not None:
-            pair = np.repeat(np.arange(problem.pairs), problem.upper)
-            other = np.bincount(pair, weights=np.rint(answer.z), minlength=problem.pairs)
-            x = max(x, other.astype(np.int64), key=np.sum)
-    return x, bound
-
-
-def _whole(bound: float) -> int:
-    """Round a bound of HiGHS down to an integer, allowing for its error; it may be infinite."""
-    return math.floor(min(bound, 2.0**53) + CLICKS_OFF)
 
 
 class Search:
@@ -145,12 +71,12 @@ class Search:
         self._candidates = np.flatnonzero(price[tried] < _WORTH_TRYING).astype(np.int64)
         self._moves = min(_MOVES, max(_FEWEST_MOVES, _MOVES_FOR_EACH_PAIR * len(tried)))
         # Pairs that the relaxation releases come first, then those that are cheap at its prices.
-        order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
-        state = self._filled(order)
+        self._order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
+        state = self._filled()
         if start is not None:
-            begun = self._filled(order, start[tried])
+            begun = self._filled(start[tried])
             search.move_to(best_of_both(self._problem, state.x, begun.x), self._matrix, state)
-            search.fill(order, self._matrix, state)
+            search.fill(self._order, self._matrix, state)
         self._x: Ints = state.x.copy()
         """The best counts so far, the earliest of equals."""
         self._states: list[Any] = [state]
@@ -206,9 +132,18 @@ class Search:
         elif self._without_gain == _STUCK:
             self._cooled = 0
 
-    def _filled(self, order: Ints, start: Ints | None = None) -> Any:
+    def adopt(self, x: Ints) -> None:
+        """Continue from these counts if they release more than the best so far."""
+        if x.sum() > self.size:
+            state = self._filled(x[self._problem.kept])
+            if state.x.sum() > self.size:
+                self._x, self._without_gain, self._gained = state.x.copy(), 0, time.monotonic()
+                for other in self._states:
+                    search.move_to(self._x, self._matrix, other)
+
+    def _filled(self, start: Ints | None = None) -> Any:
         """The state that releases what fits of the start, then of all other pairs, in order."""
-        matrix = self._matrix
+        order, matrix = self._order, self._matrix
         state = search.fresh_state(np.zeros(len(order), np.int64), matrix)
         if start is not None:
             known = np.minimum(start, matrix.upper)
@@ -244,23 +179,124 @@ def best_of_both(problem: Packing, one: Ints, other: Ints) -> Ints:
     return joined
 
 
-def _proof(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Running:
-    """Branch and bound on binary variables, one for each click, started from the counts x.
+class _Race:
+    """The race of a search and of the `proofs` that run beside it."""
 
-    HiGHS finds cliques among binary variables only; with integer ones it makes little progress.
-    The clicks of a pair are released in order.
+    def __init__(self, problem: Packing, effort: Effort, proofs: list[Proof]) -> None:
+        self._problem, self._effort, self._proofs = problem, effort, proofs
+        self._deadline = time.monotonic() + effort.time_limit
+        self._bound = int(problem.upper.sum())
+        self._provable = self._bound < _LARGE
+        self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
+
+    def run(self) -> tuple[Ints, int]:
+        """The best counts and the bound when value and bound meet, or time or patience ends."""
+        relaxed, last = self._relaxed()
+        # Prices are read before the thread starts to change them; then only the bound may be read.
+        search = Search(self._problem, relaxed, self._effort.start)
+        stopped, thread = threading.Event(), ThreadPoolExecutor(1)
+
+        def late() -> bool:
+            return stopped.is_set() or time.monotonic() > last
+
+        large = self._problem.pairs >= _LARGE
+        tighter = thread.submit(relaxed.tighten_on, late) if large else None
+        try:
+            self._lower(relaxed)
+            while not self._over(search, tighter is None or tighter.done()):
+                self._prove_by_clicks(relaxed, search)
+                if search.tired:
+                    time.sleep(_PAUSE)
+                else:
+                    search.round()
+                self._exchange(search)
+                self._lower(relaxed)
+                self._effort.report(search.size, self._bound)
+        finally:
+            stopped.set()
+            thread.shutdown()
+            if tighter is not None:
+                tighter.result()  # raises the thread's error, if any
+        self._lower(relaxed)
+        return self._best(search.x)
+
+    def _relaxed(self) -> tuple[Relaxation, float]:
+        """The relaxation for the start of the search, and when to stop it on large problems."""
+        begin = time.monotonic()
+        relaxed = Relaxation(self._problem)
+        ready = time.monotonic()
+        first = ready + (self._deadline - ready) * _FOR_PRICES
+
+        def late() -> bool:
+            self._effort.report(0, math.floor(relaxed.bound))
+            return time.monotonic() > first or self._proven
+
+        if self._problem.pairs < _LARGE:
+            relaxed.tighten_on(late)
+        else:
+            relaxed.solve(late, enough=_ROUGHLY)
+        return relaxed, self._deadline - _AS_LONG_AGAIN * (ready - begin)
+
+    @property
+    def _proven(self) -> bool:
+        return any(proof.optimal for proof in self._proofs)
+
+    def _over(self, search: Search, relaxed: bool) -> bool:
+        """Whether there is nothing more to gain, or no time for it."""
+        effort, bound = self._effort, self._bound
+        # The smallest size that is within the gap of the bound is enough.
+        if search.size >= min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
+            return True
+        late = time.monotonic() + search.seconds > self._deadline
+        resting = search.tired and relaxed and all(proof.finished for proof in self._proofs)
+        return late or resting or self._proven or search.idle > effort.patience
+
+    def _prove_by_clicks(self, relaxed: Relaxation, search: Search) -> None:
+        """Start branch and bound on clicks; later stop the one whose bound is weaker."""
+        if self._provable and search.rounds >= _FIRST_ROUNDS:
+            self._provable = False
+            left = max(_LEAST_TIME, self._deadline - time.monotonic())
+            effort = replace(self._effort, time_limit=left)
+            self._proofs.append(on_clicks(self._problem, relaxed, search.x, effort))
+        if len(self._proofs) > 1 and time.monotonic() > self._decided:
+            weaker = max(self._proofs, key=lambda proof: proof.bound)
+            self._proofs.remove(weaker)
+            search.adopt(weaker.stop()[0])
+
+    def _exchange(self, search: Search) -> None:
+        """Let the search and branch and bound continue from the best counts of both."""
+        for proof in self._proofs:
+            search.adopt(proof.counts)
+            proof.offer(search.x)
+
+    def _lower(self, relaxed: Relaxation) -> None:
+        bounds = (relaxed.bound, *(proof.bound for proof in self._proofs))
+        self._bound = min(self._bound, *map(math.floor, bounds))
+
+    def _best(self, x: Ints) -> tuple[Ints, int]:
+        """The counts of the search, or of branch and bound if they are better."""
+        for counts, bound in [proof.stop() for proof in self._proofs]:
+            x, self._bound = max(x, counts, key=np.sum), min(self._bound, bound)
+        return x, self._bound
+
+
+def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tuple[Ints, int]:
+    """The best counts in time, and a proven bound on the clicks of any; it ends when they meet.
+
+    `start` holds counts of this problem; `effort.start` refers to the whole and is ignored.
     """
-    single = clicks(problem, apart=int(problem.upper.max()))
-    cuts, ordered = relaxed.cuts(single), single.ordered()
-    limits = problem.limit, np.ones(cuts.shape[0]), np.zeros(ordered.shape[0])
-    row_upper = np.concatenate(limits)
-    binary = Model(
-        rows=sp.csr_array(sp.vstack([single.rows, cuts, ordered], format="csr")),
-        row_lower=np.full(len(row_upper), -np.inf),
-        row_upper=row_upper,
-        cost=np.full(single.count, -1.0),
-        upper=np.ones(single.count),
-        pairs=single.count,
-    )
-    start = (single.rank <= x[single.pair]).astype(np.float64)
-    return Running(binary, effort, integer=True, start=start)
+    effort, proofs = replace(effort, start=start), list[Proof]()
+    entries = problem.columns.nnz
+    try:
+        if entries <= _TINY:
+            proofs = [on_counts(problem, effort, nodes=_FEW_NODES)]
+            counts, bound = proofs[0].wait()
+            if proofs.pop().optimal:
+                return counts, bound
+        elif entries <= _PLAIN:
+            proofs = [on_counts(problem, effort)]
+        return _Race(problem, effort, proofs).run()
+    except BaseException:
+        for proof in proofs:
+            proof.abandon()
+        raise

@@ -16,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from slogan.arrays import Floats, Ints
+from slogan.planning.solvers import Effort, quiet
+from slogan.planning.solvers._highs import Model, Running
 from slogan.planning.solvers.packing.presolve import Packing, scaled
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
 from slogan.storage import limits
@@ -47,6 +49,8 @@ _IN_PLAY = 1.25
 """Clicks that cost more than this at the current prices are left out of steps and cliques."""
 _AT_REST = 5e-4
 """The bound has converged if a stretch gains less than this share of it."""
+_INTERIOR = 1_000_000
+"""Entries up to which an interior-point method runs beside the steps; it often ends first."""
 _NO_GAIN = 1e-4
 """New rows that gain less are the last."""
 _ROUND_UP = 1 + 1e-9
@@ -375,7 +379,41 @@ class Relaxation:
         return True
 
     def solve(self, late: Late, *, enough: float = _AT_REST) -> None:
-        """Step until it is late, or a stretch gains less than `enough`, a share of the bound."""
+        """Step until it is late, or a stretch gains less than `enough`, a share of the bound.
+
+        An interior-point method runs beside the steps where it may be done before them.
+        """
+        if not 0 < self.rows.nnz <= _INTERIOR or enough > _AT_REST:
+            return self._step(late, enough)
+        beside = self._beside()
+        try:
+            self._step(lambda: late() or beside.finished, enough)
+        finally:
+            answer = beside.stop()
+        if answer.z is not None and answer.prices is not None:
+            self._adopt(answer.z, np.maximum(0.0, -answer.prices))
+        return None
+
+    def _beside(self) -> Running:
+        asked = Model(
+            rows=self.rows,
+            row_lower=np.full(len(self.limit), -np.inf),
+            row_upper=self.limit,
+            cost=np.full(len(self.upper), -1.0),
+            upper=self.upper,
+            pairs=len(self.upper),
+        )
+        effort = Effort(report=quiet, time_limit=np.inf)
+        return Running(asked, effort, integer=False, method="ipm")
+
+    def _adopt(self, z: Floats, y: Floats) -> None:
+        """Take counts and prices from elsewhere if they prove as much."""
+        bound, price = self._proven(y)
+        if bound <= self.bound:
+            self.bound, self._price, self._y, self._z = bound, price, y, z
+            self.at_rest = True
+
+    def _step(self, late: Late, enough: float) -> None:
         here, self.at_rest = np.inf, False
         for stretch in range(_MOST_STRETCHES):
             before = here

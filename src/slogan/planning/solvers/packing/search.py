@@ -157,19 +157,36 @@ def sorted_within(start: Any, cost: Any) -> Any:
 def fill(order: Any, m: Any, s: Any) -> None:
     """Release as many clicks as fit of each pair, in the given order."""
     for j in order:
-        while s.x[j] < m.upper[j] and s.blocked[j] == 0:
+        clicks = _room(j, m, s)
+        if clicks > 0:
             s.counters[0] = 0
-            _release(j, 1, m, s)
+            _release(j, clicks, m, s)
 
 
 @compiled
-def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
-    """Remove expensive pairs until no row of j is overdrawn; their number n, or −1 − n if stuck."""
+def _room(j: Any, m: Any, s: Any) -> Any:
+    """How many more clicks of pair j fit."""
+    room = m.upper[j] - s.x[j]
+    if s.blocked[j] > 0:
+        return 0
+    for e in range(m.column[j], m.column[j + 1]):
+        if room * m.cost[e] > s.slack[m.row[e]] + TOLERANCE:
+            room = (s.slack[m.row[e]] + TOLERANCE) // m.cost[e]
+    return room
+
+
+@compiled
+def _make_room(j: Any, m: Any, s: Any, removed: Any, amount: Any, dice: Any) -> Any:
+    """Remove clicks of expensive pairs until no row of j is overdrawn.
+
+    Of many clicks that must go, half are taken from one pair at once. Returns how often something
+    was removed, n, or −1 − n if the row stays overdrawn.
+    """
     n = 0
     for e in range(m.column[j], m.column[j + 1]):
         k = m.row[e]
         while s.slack[k] < -TOLERANCE:
-            blocker, worst = -1, -1.0
+            blocker, worst, share = -1, -1.0, np.int64(1)
             for f in range(m.start[k], m.start[k + 1]):
                 i = m.pair[f]
                 if s.x[i] > 0 and i != j:
@@ -177,18 +194,23 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, dice: Any) -> Any:
                     if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
                         score += _ALONE
                     if score > worst:
-                        blocker, worst = i, score
+                        blocker, worst, share = i, score, m.row_cost[f]
             if blocker < 0 or n == _MOST_REMOVED:
                 return -1 - n
-            _release(blocker, -1, m, s)
-            removed[n] = blocker
+            missing = -s.slack[k] // max(share, 1)
+            removed[n], amount[n] = blocker, min(s.x[blocker], max(1, missing // 2))
+            _release(blocker, -amount[n], m, s)
             n += 1
     return n
 
 
 @compiled
-def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
-    """Release pairs that became possible, cheap ones first, with some noise; the total number."""
+def _refill(m: Any, s: Any, added: Any, amount: Any, n: Any, move: Any, dice: Any) -> Any:
+    """Release pairs that became possible, cheap ones first, with some noise.
+
+    Of a pair with room for many clicks, half are released at once. Returns how often something was
+    added, n included.
+    """
     waiting = s.counters[0]
     while True:
         left, least = 0, np.inf
@@ -205,26 +227,38 @@ def _refill(m: Any, s: Any, added: Any, n: Any, move: Any, dice: Any) -> Any:
         if left == 0:
             return n
         waiting = s.counters[0] = left
-        _release(added[n], 1, m, s)
+        amount[n] = max(1, _room(added[n], m, s) // 2)
+        _release(added[n], amount[n], m, s)
         n += 1
 
 
 @compiled
-def _undo(m: Any, s: Any, added: Any, removed: Any) -> None:
-    for j in added:
-        _release(j, -1, m, s)
-    for j in removed:
-        _release(j, 1, m, s)
+def _undo(m: Any, s: Any, added: Any, come: Any, removed: Any, gone: Any) -> None:
+    for n in range(len(added)):
+        _release(added[n], -come[n], m, s)
+    for n in range(len(removed)):
+        _release(removed[n], gone[n], m, s)
 
 
 @compiled
-def _save(best: Any, s: Any, added: Any, removed: Any) -> None:
+def _save(best: Any, s: Any, added: Any, come: Any, removed: Any, gone: Any) -> None:
     """Copy the counts as they were before a move; rarely, because there may be millions."""
     best[:] = s.x
-    for j in added:
-        best[j] -= 1
-    for j in removed:
-        best[j] += 1
+    for n in range(len(added)):
+        best[added[n]] -= come[n]
+    for n in range(len(removed)):
+        best[removed[n]] += gone[n]
+
+
+@compiled
+def _clicks_to_try(room: Any, dice: Any) -> Any:
+    """One click, or a power of two where a pair has room for several."""
+    if room == 1:
+        return 1
+    bits = 1
+    while room >> bits > 0:
+        bits += 1
+    return 1 << np.int64(_random(dice) % np.uint64(bits))
 
 
 @compiled
@@ -238,34 +272,36 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
     for _ in range(_PASSED_OVER):
         _random(dice)
     size, record, saved = 0, np.sum(best) - np.sum(s.x), True
-    removed = np.empty(_MOST_REMOVED + 1, np.int64)
-    added = np.empty(len(s.freed) + 1, np.int64)
+    removed, gone = np.empty((2, _MOST_REMOVED + 1), np.int64)
+    added, come = np.empty((2, len(s.freed) + 1), np.int64)
     for move in range(moves):
         j = candidates[_random(dice) % np.uint64(len(candidates))]
         if s.x[j] >= m.upper[j] or s.tabu[j] > move or s.blocked[j] > _MOST_BLOCKED:
             continue
-        _release(j, 1, m, s)
-        added[0] = j
+        added[0], come[0] = j, _clicks_to_try(m.upper[j] - s.x[j], dice)
+        _release(j, come[0], m, s)
         s.counters[0] = 0
-        gone = _make_room(j, m, s, removed, dice)
-        come = _refill(m, s, added, 1, move, dice) if gone >= 0 else 1
-        kept = gone >= 0 and come >= gone
-        if gone == come + 1 and losses > 0:
+        out = _make_room(j, m, s, removed, gone, dice)
+        possible, out = out >= 0, max(out, -1 - out)
+        entries = _refill(m, s, added, come, 1, move, dice) if possible else 1
+        gain = np.sum(come[:entries]) - np.sum(gone[:out])
+        kept = possible and gain >= 0
+        if possible and gain == -1 and losses > 0:
             kept = _uniform(dice) < losses
         if not kept:
-            _undo(m, s, added[:come], removed[: gone if gone >= 0 else -1 - gone])
+            _undo(m, s, added[:entries], come, removed[:out], gone)
             continue
-        if come < gone and not saved:
-            _save(best, s, added[:come], removed[:gone])
+        if gain < 0 and not saved:
+            _save(best, s, added[:entries], come, removed[:out], gone)
             saved = True
-        size += come - gone
-        for r in range(gone):
+        size += gain
+        for r in range(out):
             drawn = np.int64(_random(dice) % np.uint64(_SPREAD_TABU))
             s.tabu[removed[r]] = move + _LEAST_TABU + drawn
         if size > record:
             record, saved = size, False
     if not saved:
-        _save(best, s, added[:0], removed[:0])
+        _save(best, s, added[:0], come, removed[:0], gone)
     for j in range(len(s.tabu)):
         s.tabu[j] = max(0, s.tabu[j] - moves)
     return size
