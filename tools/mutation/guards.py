@@ -77,6 +77,7 @@ _GUARDS = {
     "verification/plain_reader.py": ["tests/unit/verification/test_plain_reader.py"],
     "verification/private_checks.py": [
         "tests/unit/verification/test_private_checks_rows.py",
+        "tests/unit/verification/test_private_checks_strength.py",
         "tests/unit/verification/test_private_checks_users.py",
     ],
     "dp/intervals.py": [
