@@ -51,9 +51,11 @@ _FOR_PRICES = 0.25
 _AS_LONG_AGAIN = 1.5
 # Branch and bound on counts and on clicks run side by side for this share of the time.
 _FOR_BOTH = 0.25
-# Entries up to which branch and bound on the counts starts at once; on fewer still it runs alone
-# first, for some nodes, so that an easy problem has the same answer every time.
-_PLAIN, _TINY, _FEW_NODES = 1_000_000, 2_000, 100
+# Entries up to which branch and bound on the counts starts at once.
+_PLAIN = 1_000_000
+# On fewer entries than this it runs alone first, for some nodes and at most this many seconds, so
+# that an easy problem has the same answer every time.
+_TINY, _FEW_NODES, _SHORTLY = 2_000, 100, 2.0
 # Seconds: the time of HiGHS at the very end, and between checks when only it is still running.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
@@ -73,10 +75,12 @@ class Search:
         # Pairs that the relaxation releases come first, then those that are cheap at its prices.
         self._order = np.argsort(price[tried] - np.minimum(x[tried], 1.0) / 2, kind="stable")
         state = self._filled()
-        if start is not None:
-            begun = self._filled(start[tried])
-            search.move_to(best_of_both(self._problem, state.x, begun.x), self._matrix, state)
-            search.fill(self._order, self._matrix, state)
+        # On dense logs most counts are large, and the relaxation rounded down is a good start.
+        for begin in (np.floor(x).astype(np.int64), start):
+            if begin is not None:
+                joined = best_of_both(self._problem, state.x, self._filled(begin[tried]).x)
+                search.move_to(joined, self._matrix, state)
+                search.fill(self._order, self._matrix, state)
         self._x: Ints = state.x.copy()
         """The best counts so far, the earliest of equals."""
         self._states: list[Any] = [state]
@@ -289,10 +293,14 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
     entries = problem.columns.nnz
     try:
         if entries <= _TINY:
-            proofs = [on_counts(problem, effort, nodes=_FEW_NODES)]
+            begin = time.monotonic()
+            shortly = replace(effort, time_limit=min(_SHORTLY, effort.time_limit / 4))
+            proofs = [on_counts(problem, shortly, nodes=_FEW_NODES)]
             counts, bound = proofs[0].wait()
             if proofs.pop().optimal:
                 return counts, bound
+            left = effort.time_limit - (time.monotonic() - begin)
+            effort = replace(effort, time_limit=max(_LEAST_TIME, left))
         elif entries <= _PLAIN:
             proofs = [on_counts(problem, effort)]
         return _Race(problem, effort, proofs).run()
