@@ -63,7 +63,10 @@ _GUARDS = {
         "tests/unit/verification/test_checks_real_rows.py",
         "tests/unit/verification/test_checks.py",
     ],
-    "verification/evidence.py": ["tests/unit/verification/test_evidence.py"],
+    "verification/evidence.py": [
+        "tests/unit/verification/test_evidence.py",
+        "tests/unit/workflows/test_review.py",
+    ],
     "verification/verify.py": ["tests/unit/verification/test_evidence.py"],
     "verification/comparison.py": ["tests/unit/verification/test_comparison.py"],
     "verification/form.py": ["tests/unit/verification/test_forgeries.py"],

@@ -83,6 +83,8 @@ NESTED = {"who": {"id": 7, "of": {"place": "x"}}, "hits": ["first", "second"], "
         ({**NESTED, "who": 7}, "user missing"),  # a number has no fields
         ({**NESTED, "who": {"id": {"deep": 1}}}, "nested"),
         ({**NESTED, "hits": ["first"]}, "no click"),
+        ({**NESTED, "hits": "first"}, "no click"),  # a text has no places
+        ({**NESTED, "who": ["id"]}, "user missing"),  # a list has no names
     ],
 )
 def test_a_path_leads_through_records_and_lists(tmp_path, line, expected):
@@ -201,6 +203,10 @@ def test_a_mark_is_removed_from_the_first_line_alone(tmp_path):
     file = tmp_path / "log.tsv"
     file.write_bytes(mark + b"user\tquery\turl\tcount\n" + mark + b"1\ta\tw\t1\n")
     assert [row.user for row in rows_of(read(file))] == ["\ufeff1"]
+
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(mark + b'{"user":1,"query":"q","url":"w","count":1}\n')
+    assert [row.user for row in rows_of(read(file))] == ["1"]
 
 
 OTHER_JSON = {
