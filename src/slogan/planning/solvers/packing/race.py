@@ -51,8 +51,8 @@ _FOR_PRICES = 0.25
 _AS_LONG_AGAIN = 1.5
 # Branch and bound on counts and on clicks run side by side for this share of the time.
 _FOR_BOTH = 0.25
-# Entries up to which branch and bound on the counts starts at once.
-_PLAIN = 1_000_000
+# Entries up to which branch and bound is tried: on the counts at once, on the clicks later.
+_PLAIN = 200_000
 # On fewer entries than this it runs alone first, for some nodes and at most this many seconds, so
 # that an easy problem has the same answer every time.
 _TINY, _FEW_NODES, _SHORTLY = 2_000, 100, 2.0
@@ -190,7 +190,8 @@ class _Race:
         self._problem, self._effort, self._proofs = problem, effort, proofs
         self._deadline = time.monotonic() + effort.time_limit
         self._bound = int(problem.upper.sum())
-        self._provable = self._bound < _LARGE
+        entries = int(problem.upper @ np.diff(problem.columns.indptr))
+        self._provable = self._bound < _LARGE and entries <= _PLAIN
         self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
 
     def run(self) -> tuple[Ints, int]:
@@ -301,7 +302,7 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
                 return counts, bound
             left = effort.time_limit - (time.monotonic() - begin)
             effort = replace(effort, time_limit=max(_LEAST_TIME, left))
-        elif entries <= _PLAIN:
+        elif entries <= _PLAIN and problem.pairs < _LARGE:
             proofs = [on_counts(problem, effort)]
         return _Race(problem, effort, proofs).run()
     except BaseException:

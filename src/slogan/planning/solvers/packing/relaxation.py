@@ -49,7 +49,7 @@ _IN_PLAY = 1.25
 """Clicks that cost more than this at the current prices are left out of steps and cliques."""
 _AT_REST = 5e-4
 """The bound has converged if a stretch gains less than this share of it."""
-_INTERIOR = 1_000_000
+_INTERIOR = 300_000
 """Entries up to which an interior-point method runs beside the steps; it often ends first."""
 _NO_GAIN = 1e-4
 """New rows that gain less are the last."""
