@@ -395,7 +395,7 @@ class Relaxation:
         return None
 
     def _beside(self) -> Running:
-        asked = Model(
+        program = Model(
             rows=self.rows,
             row_lower=np.full(len(self.limit), -np.inf),
             row_upper=self.limit,
@@ -404,7 +404,7 @@ class Relaxation:
             pairs=len(self.upper),
         )
         effort = Effort(report=quiet, time_limit=np.inf)
-        return Running(asked, effort, integer=False, method="ipm")
+        return Running(program, effort, integer=False, method="ipm")
 
     def _adopt(self, z: Floats, y: Floats) -> None:
         """Take counts and prices from elsewhere if they prove as much."""
