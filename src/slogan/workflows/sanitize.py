@@ -162,7 +162,6 @@ def sanitize(
         least = None
         if require is not None:
             least, planned = planner.required(counted.hist, require)
-            job = replace(job, budget=least.budget)
         elif isinstance(mode, LaplaceCounts):
             planned = planner.laplace(counted.hist, mode, job.rng)
         elif apart and counted.stayed:
@@ -173,7 +172,7 @@ def sanitize(
             output_log = planned.sample(job.rng)
             names = job.names_for(output_log, ids)
         return SanitizedRelease(
-            job=job,
+            job=job if least is None else replace(job, budget=least.budget),
             parameters=job.parameters(
                 goal,
                 {} if require is None else {REQUIRE: require},
