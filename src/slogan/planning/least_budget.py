@@ -223,7 +223,7 @@ class _Bisection:
         return found, bound
 
     def _reach(self, counts: Ints) -> None:
-        """Keep counts of the value if they charge nobody more than the known ones do."""
+        """Keep counts of the value if their largest charge is below that of the known ones."""
         counts, charge = self._trimmed(counts)
         if charge < self.upper:
             self.upper, self.counts = charge, counts
