@@ -157,6 +157,18 @@ class OutputSizeError(InputError):
         self.requested, self.largest, self.bound = requested, largest, bound
 
 
+class RequirementError(InputError):
+    """No budget that protects anybody reaches the required utility."""
+
+    def __init__(self, utility: str, *, required: int, found: int, bound: int) -> None:
+        more = "" if bound <= found else f" (no more than {bound:,} are possible)"
+        super().__init__(
+            f"{required:,} {utility} cannot be reached: the most for this log is {found:,}{more}",
+            hint=f"give --require {found} or less, or add a longer period of logs",
+        )
+        self.required, self.found, self.bound = required, found, bound
+
+
 class NoiseError(InputError):
     """A noise parameter is out of range, or too large to be drawn in 64 bits."""
 

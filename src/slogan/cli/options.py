@@ -220,10 +220,25 @@ class RowsBudget(Budgeting):
         "rows of at most about 1 person in 10. Below 1 / users hardly anything is released: such a "
         "δ is for synthesize."
     )
+    require: int | None = None
+    (
+        "In place of a budget: the utility to reach, such as 1000 clicks. Finds the least ε and δ "
+        "for it on the log, with a proven lower bound. The release records it."
+    )
     accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
     "--counts private only: release although ε is above 10. The release records it."
 
     example: ClassVar[str] = "--epsilon 0.7 --delta 0.1"
+
+    def given(self) -> PrivacyBudget | None:
+        """The budget; None if a utility is required in its place."""
+        if self.require is None:
+            return self.budget()
+
+        from slogan.workflows.arguments import require_alone
+
+        require_alone(self.require, self.epsilon, self.exp_epsilon, self.delta)
+        return None
 
 
 @Parameter(name="*", group=_BUDGET)

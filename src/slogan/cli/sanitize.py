@@ -62,7 +62,7 @@ def sanitize(
     pseudonyms
         fresh: new random user IDs. keep: the log's own, which become public. In doubt, fresh.
     """
-    budget, counts, labels = budgeting.budget(), counting.build(), labelling.labels()
+    budget, counts, labels = budgeting.given(), counting.build(), labelling.labels()
 
     from slogan.workflows.sanitize import sanitize as sanitize_log
 
@@ -73,6 +73,7 @@ def sanitize(
         sanitize_log(
             source,
             budget,
+            require=budgeting.require,
             objective=utility.build(),
             counts=counts,
             solver=solver,
@@ -125,6 +126,13 @@ def _planned(summary: SanitizedSummary) -> list[str]:
     elif summary.status != "optimal":
         lines.append(
             f"A longer search (--patience, --time-limit) could {gain} (gap {summary.gap:.2%})."
+        )
+    if summary.required is not None:
+        lines.append(
+            f"The least budget found for {summary.required:,} {unit}: b = "
+            f"{summary.budget_needed:.6g} per user; a budget below "
+            f"{summary.budget_lower_bound:.6g} cannot reach it. It was chosen on your log, and the "
+            "manifest says so."
         )
     if session.verbose:
         lines.append(

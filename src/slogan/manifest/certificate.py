@@ -142,6 +142,12 @@ class SanitizedSummary(_RealRowsSummary):
     gap: float
     status: str
     solver: str
+    required: Count | None = None
+    """The utility that was required in place of a budget; None if a budget was given."""
+    budget_needed: float | None = None
+    """The least budget per user found for it, which is that of the release."""
+    budget_lower_bound: float | None = None
+    """Proven: no smaller budget per user reaches it."""
     convergence: tuple[tuple[int, float, float], ...] = ()
     """Of the distributed solver: steps, value and bound."""
 

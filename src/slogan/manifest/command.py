@@ -6,9 +6,11 @@ Paths, hosts, the ledger, the recipient and the seed are not in a manifest, so t
 import shlex
 
 from slogan.manifest.manifest import Manifest
+from slogan.manifest.promise import REQUIRE
 from slogan.modes import ReleaseKind
 
 _DEFAULTS = {
+    "require": None,
     "objective": "output_size",
     "min_support": None,
     "output_size": None,
@@ -34,7 +36,8 @@ def command_of(manifest: Manifest) -> list[str]:
     """
     words = [f"slogan {manifest.method}", "LOG", "-o RELEASE"]
     budget = {name: text for name, text in manifest.budget.model_dump().items() if text}
-    words += _options(budget)
+    # a required utility takes the place of the budget, which was found on the log
+    words += [] if REQUIRE in manifest.parameters else _options(budget)
     if manifest.kind in (ReleaseKind.LAPLACE_COUNTS, ReleaseKind.PRIVATE_ROWS):
         words += _options({"counts": manifest.counts})
     chosen = {name: manifest.parameters.get(name) for name in _DEFAULTS}

@@ -19,8 +19,11 @@ from slogan.modes import ReleaseKind
 _WORDS = tomllib.loads(files("slogan.manifest").joinpath("promises.toml").read_text("utf-8"))
 TEST_RUN: str = _WORDS["shared"]["test_run"]
 KEPT_IDS: str = _WORDS["shared"]["kept_ids"]
+BUDGET_FROM_LOG: str = _WORDS["shared"]["budget_from_log"]
 ACCEPTED = "accept_weak_privacy"
 """The parameter of a manifest that records an overridden refusal."""
+REQUIRE = "require"
+"""The parameter of a manifest whose budget is the least for a required utility."""
 LARGEST_EPSILON, WEAK_EPSILON, LARGEST_DELTA = 10, 3, Fraction(1, 1000)
 _PEOPLE_PER_DELTA = 10
 _FEWEST_FOR_POWER = 10**15
@@ -108,7 +111,8 @@ def promise_of(
     filled = _fill(_WORDS[kind]["promise"], budget, parameters)
     weak = tuple(weakness.text for weakness in weaknesses(kind, budget))
     kept = (KEPT_IDS,) if pseudonyms == "keep" else ()
-    not_guaranteed = (*weak, *kept, *filled.pop("not_guaranteed"))
+    chosen = (BUDGET_FROM_LOG,) if REQUIRE in parameters else ()
+    not_guaranteed = (*weak, *kept, *chosen, *filled.pop("not_guaranteed"))
     return Promise(**filled, not_guaranteed=not_guaranteed)
 
 

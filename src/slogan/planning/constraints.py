@@ -1,6 +1,7 @@
 """PrivacyConstraints: one row per user, and the exact test of whether counts obey every row."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -37,6 +38,13 @@ class PrivacyConstraints:
     def __post_init__(self) -> None:
         if self.hist.pairs and self.hist.holders.min() < 2:
             raise ValueError("unique pairs must be removed before constraints are formed")
+
+    def under(self, allowance: Fraction) -> "PrivacyConstraints":
+        """The constraints of the same log under another budget; its costs are computed once."""
+        other = replace(self, allowance=allowance, limit=math.log1p(float(allowance - 1)))
+        for name in ("cost", "costliest", "first_row"):
+            vars(other)[name] = getattr(self, name)
+        return other
 
     @cached_property
     def cost(self) -> sp.csr_array:

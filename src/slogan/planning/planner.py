@@ -1,5 +1,7 @@
 """Planner: counts that passed the gate, exact or with the paper's noise; climb(): many budgets."""
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +16,7 @@ from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
 from slogan.planning.laplace import Optimum, influential_users, with_noise
+from slogan.planning.least_budget import LeastBudget, least_budget
 from slogan.planning.objectives import Objective, program_of
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
@@ -22,6 +25,9 @@ from slogan.planning.sampling import sample_users
 from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
 from slogan.randomness import Randomness
+
+_FOR_THE_REST = 0.25
+"""The part of the time limit for the best counts once the least budget is known."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,19 +71,50 @@ class Planner:
         percent = 100 * gap(value=value, bound=bound)
         self.steps.note(f"best {value:,.6g}, at most {bound:,.6g} possible, gap {percent:.1f} %")
 
+    def _report_budget(self, lower: float, upper: float) -> None:
+        enough = "" if upper == math.inf else f", {upper:.6g} is enough"
+        self.steps.note(f"a budget per user of at least {lower:.6g} is needed{enough}")
+
     def _count_users(self, done: int, users: int) -> None:
         self.steps.note(f"{done:,} of {users:,} users")
 
-    def exact(self, hist: PairHistogram) -> Planned:
-        """The optimal counts for the log as it is: [Hong12, Algorithm 1]."""
+    def required(self, hist: PairHistogram, value: int) -> tuple[LeastBudget, Planned]:
+        """The least budget for a value of the objective, and the best counts under it."""
+        with self.steps.step("compile"):
+            solvers.warm_up(self.solver.name)
+        begin, limit = time.monotonic(), self.solver.time_limit
+        with self.steps.step("budget"):
+            effort = replace(
+                self.solver.effort,
+                time_limit=(1 - _FOR_THE_REST) * limit,
+                report=self._report_budget,
+            )
+            least = least_budget(
+                hist, self.objective, value, solver=self.solver.name, effort=effort
+            )
+        left = max(_FOR_THE_REST * limit, limit - (time.monotonic() - begin))
+        solver = replace(self.solver, time_limit=left)
+        last = replace(self, budget=least.budget, solver=solver)
+        return least, last.exact(hist, start=least.counts)
+
+    def exact(self, hist: PairHistogram, start: Ints | None = None) -> Planned:
+        """The optimal counts for the log as it is: [Hong12, Algorithm 1].
+
+        Args:
+            hist: Shared pairs only.
+            start: Counts that the budget allows; nothing worse is returned.
+        """
         constraints = self.constrained(hist)
         with self.steps.step("compile"):
             solvers.warm_up(self.solver.name)
         with self.steps.step("solve"):
             program = self._program(constraints)
-            solution = solvers.load(self.solver.name)(program, self.effort)
+            effort = replace(self.effort, start=start)
+            solution = solvers.load(self.solver.name)(program, effort)
         with self.steps.step("gate"):
             planned = plan(solution.x, constraints)
+            if start is not None and _better(program, start, planned.counts):
+                planned = plan(start, constraints)
         if planned.size == 0:
             raise empty(constraints)
         everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))

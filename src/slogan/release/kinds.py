@@ -17,8 +17,10 @@ from slogan.manifest.certificate import (
     SyntheticSummary,
 )
 from slogan.manifest.manifest import Claims, Outputs, PrivateRowsOutputs, Spent
+from slogan.manifest.promise import REQUIRE
 from slogan.modes import ExactCounts, LaplaceCounts
 from slogan.planning.constraints import PrivacyConstraints
+from slogan.planning.least_budget import LeastBudget
 from slogan.planning.plan import Plan
 from slogan.planning.program import Program, Solution, Status, gap, status
 from slogan.release.base import Release
@@ -37,6 +39,8 @@ class SanitizedRelease(Release):
     program: Program
     solution: Solution
     plan: Plan
+    least: LeastBudget | None = None
+    """If a utility was required in place of a budget: what is proven about smaller ones."""
 
     @property
     def value(self) -> float:
@@ -62,7 +66,7 @@ class SanitizedRelease(Release):
 
     @property
     def summary(self) -> SanitizedSummary:
-        counted, shared = self.counted, self.counted.shared
+        counted, shared, least = self.counted, self.counted.shared, self.least
         return SanitizedSummary(
             **self._facts(),
             objective=self.objective,
@@ -76,6 +80,9 @@ class SanitizedRelease(Release):
             gap=gap(value=self.value, bound=self.bound),
             status=str(self.status),
             solver=self.solution.solver,
+            required=None if least is None else int(self.parameters[REQUIRE] or 0),
+            budget_needed=None if least is None else self.budget.per_user,
+            budget_lower_bound=None if least is None else least.lower_bound,
             convergence=self.solution.trace,
             size_bound=self._size_bound,
             exposed_users_expected=self.constraints.expected_exposed(self.plan.counts),

@@ -45,6 +45,10 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def _one_of(*names: str) -> Accepts:
     return lambda value: value in names
 
@@ -59,6 +63,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "objective": _one_of(*objectives),
         "solver": _one_of("auto", "distributed", *module_names("slogan.planning.solvers")),
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
+        "require": _whole,
         "time_limit": _number,
         "gap": _number,
         "patience": _number,

@@ -13,8 +13,9 @@ from slogan.manifest.labels import Labels
 from slogan.manifest.promise import ACCEPTED, weaknesses
 from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts, ReleaseKind
 from slogan.planning import objectives
+from slogan.planning.least_budget import LARGEST, packing_objective
 from slogan.planning.objectives import Objective
-from slogan.planning.solvers import Solver
+from slogan.planning.solvers import DISTRIBUTED, Solver
 from slogan.progress import Progress
 from slogan.release.job import Pseudonyms
 
@@ -25,6 +26,7 @@ class SanitizeOptions(TypedDict, total=False):
     epsilon: Number | None
     exp_epsilon: Number | None
     delta: Number | None
+    require: int | None
     objective: Objective | str | None
     solver: Solver | str | None
     time_limit: float | None
@@ -82,6 +84,34 @@ def budget_from(
             'write epsilon=1, delta="1e-6", or PrivacyBudget(epsilon=1, delta="1e-6")',
         )
     return PrivacyBudget(epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
+
+
+def require_alone(require: int, *budget: object) -> None:
+    """Refuse a budget beside a required utility, which takes its place."""
+    if any(part is not None for part in budget):
+        raise OptionError(
+            "a budget and a required utility are both given",
+            hint=f"leave --epsilon, --exp-epsilon and --delta out: --require {require} finds the "
+            "least budget",
+        )
+
+
+def require_possible(
+    require: int, objective: Objective, mode: Counts, solver: Solver | str | None
+) -> PrivacyBudget:
+    """The largest budget that a required utility may need; what cannot be required is refused."""
+    if not isinstance(mode, ExactCounts):
+        raise OptionError(
+            "a utility can be required of exact counts only: others depend on chance",
+            hint="leave --counts out, or give --epsilon and --delta instead of --require",
+        )
+    if DISTRIBUTED in (solver, getattr(solver, "name", None)):
+        raise OptionError(
+            "the distributed solver does not search for the least budget",
+            hint="leave --solver out, or give --epsilon and --delta instead of --require",
+        )
+    packing_objective(objective, require)
+    return LARGEST
 
 
 def accepted(kind: ReleaseKind, budget: PrivacyBudget, *, accept: bool) -> Parameters:

@@ -1,5 +1,6 @@
 """sanitize(): the paper's Algorithm 1 on one page."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Unpack, overload
 
@@ -10,6 +11,7 @@ from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.labels import Labels
+from slogan.manifest.promise import REQUIRE
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
@@ -23,6 +25,8 @@ from slogan.workflows.arguments import (
     budget_from,
     counts_from,
     objective_from,
+    require_alone,
+    require_possible,
     solver_from,
 )
 from slogan.workflows.sanitize_distributed import distribution
@@ -66,6 +70,7 @@ def sanitize(
     epsilon: Number | None = None,
     exp_epsilon: Number | None = None,
     delta: Number | None = None,
+    require: int | None = None,
     objective: Objective | str | None = None,
     counts: Counts | str | None = None,
     solver: Solver | str | None = None,
@@ -91,6 +96,8 @@ def sanitize(
         epsilon: ε, as a number or as text, so that "0.1" means exactly 1/10.
         exp_epsilon: e^ε instead of ε.
         delta: δ, the largest chance that a given person's real rows are published.
+        require: In place of a budget: the utility to reach, such as 1000 clicks. The least budget
+            for it is found on the log, and the manifest says so.
         objective: What utility means, such as "diversity" or `FrequentPairs(min_support="1/500")`;
             the output size if not given.
         counts: Where the counts come from: "exact", "private" (private end to end), or the
@@ -112,8 +119,12 @@ def sanitize(
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
-    spendable = budget_from(budget, epsilon, exp_epsilon, delta)
     goal, mode = objective_from(objective), counts_from(counts)
+    if require is None:
+        spendable = budget_from(budget, epsilon, exp_epsilon, delta)
+    else:
+        require_alone(require, budget, epsilon, exp_epsilon, delta)
+        spendable = require_possible(require, goal, mode, solver)
     private = isinstance(mode, PrivateCounts)
     weak = accepted(mode.kind, spendable, accept=accept_weak_privacy)
     if private and solver is not None:
@@ -142,13 +153,16 @@ def sanitize(
     ) as job:
         if private:
             return sanitize_private(job, mode, goal, weak)
-        apart = distribution(job, goal, mode, solving)
+        apart = None if require else distribution(job, goal, mode, solving)
         with job.steps.step("count"):
             counted = apart.count(job.log) if apart else job.engine.count(job.log)
         counted.require_shared_pairs()
         ids = job.id_kind()
         planner = Planner(goal, spendable, solving, job.steps)
-        if isinstance(mode, LaplaceCounts):
+        least = None
+        if require is not None:
+            least, planned = planner.required(counted.hist, require)
+        elif isinstance(mode, LaplaceCounts):
             planned = planner.laplace(counted.hist, mode, job.rng)
         elif apart and counted.stayed:
             planned, counted = apart.plan(counted, planner)
@@ -158,8 +172,13 @@ def sanitize(
             output_log = planned.sample(job.rng)
             names = job.names_for(output_log, ids)
         return SanitizedRelease(
-            job=job,
-            parameters=job.parameters(goal, solving.parameters(), mode.parameters()),
+            job=job if least is None else replace(job, budget=least.budget),
+            parameters=job.parameters(
+                goal,
+                {} if require is None else {REQUIRE: require},
+                solving.parameters(),
+                mode.parameters(),
+            ),
             counted=counted,
             output=output_log,
             pseudonyms=names,
@@ -170,4 +189,5 @@ def sanitize(
             program=planned.program,
             solution=planned.solution,
             plan=planned.plan,
+            least=least,
         )

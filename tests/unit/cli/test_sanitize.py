@@ -84,3 +84,47 @@ def test_an_interrupt_stops_the_solver_and_leaves_nothing(tmp_path, solver):
     assert "Interrupted. The release is either complete or absent" in said
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith((".out", "out"))] == []
     assert list(private.iterdir()) == []
+
+
+def test_a_required_utility_finds_the_least_budget(tmp_path, log):
+    done = slogan("sanitize", log, "-o", "out", "--require", "2", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
+
+    assert done.returncode == 0, done.stderr
+    assert told["value"] >= told["required"] == 2
+    assert told["budget_lower_bound"] <= told["budget_needed"] == told["budget_per_user"]
+    assert told["budget_needed"] <= told["budget_lower_bound"] * 1.0002
+    assert manifest["parameters"]["require"] == 2
+    assert any("chosen on the log" in text for text in manifest["not_guaranteed"])
+    assert "budget_lower_bound" not in json.dumps(manifest)
+
+    checked = slogan("verify", log, "out", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    shown = slogan("sanitize", log, "-o", "again", "--require", "2", cwd=tmp_path)
+    assert "The least budget found for 2 clicks" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--require 2 --epsilon 1 --delta 0.5", "both given"),
+        ("--require 2 --delta 0.5", "both given"),
+        ("--require 0", "at least 1"),
+        ("--require 5 --objective diversity", "the most for this log is"),
+        ("--require 1000000", "the most for this log is"),
+        ("--require 2 --objective frequent_pairs", "no least budget"),
+        ("--require 2 --counts private", "exact counts only"),
+        ("--require 2 --counts laplace --laplace-bound 2 --laplace-epsilon 1", "exact counts only"),
+        ("--require 2 --solver distributed", "does not search for the least budget"),
+    ],
+)
+def test_what_cannot_be_required_is_refused_before_anything_is_written(
+    tmp_path, log, options, words
+):
+    done = slogan("sanitize", log, "-o", "out", *options.split(), cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+    assert "hint:" in done.stderr
+    assert not (tmp_path / "out").exists()

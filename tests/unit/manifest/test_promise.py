@@ -10,7 +10,7 @@ from tests.helpers import write
 
 import slogan
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.promise import wording_of
+from slogan.manifest.promise import BUDGET_FROM_LOG, promise_of, wording_of
 from slogan.modes import ReleaseKind
 from slogan.release.base import Release
 from slogan.report.public import public_page
@@ -232,3 +232,14 @@ def test_no_kind_shares_its_promise_with_another():
     every = [wording_of(kind, slogan.PrivacyBudget(epsilon=1, delta="0.5")) for kind in ReleaseKind]
 
     assert len({kind.verdict for kind in every}) == len({kind.steps for kind in every}) == 4
+
+
+def test_a_budget_chosen_on_the_log_is_not_covered_and_the_manifest_says_so():
+    budget = slogan.PrivacyBudget(epsilon=1, delta="0.5")
+    kind = ReleaseKind.EXACT_COUNTS
+    plain, chosen = promise_of(kind, {}, budget), promise_of(kind, {"require": 9}, budget)
+    added = set(chosen.not_guaranteed) - set(plain.not_guaranteed)
+
+    assert chosen.guarantees == plain.guarantees
+    assert added == {BUDGET_FROM_LOG}
+    assert BUDGET_FROM_LOG.startswith("The budget was chosen on the log")

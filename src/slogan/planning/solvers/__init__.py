@@ -34,6 +34,8 @@ class Effort:
     """Seconds without a better value after which a solver stops, where it can."""
     goal: float = math.inf
     """A value that is good enough for any bound."""
+    least: float = -math.inf
+    """A bound below it ends the search: what is asked for is impossible."""
     report: Report = quiet
     start: Ints | None = field(default=None, compare=False)
     """Feasible counts. `packing` starts from them and returns nothing worse; other solvers may

@@ -69,9 +69,14 @@ def _packed(program: Program, effort: Effort) -> Proven:
     start = None if effort.start is None else effort.start[whole.kept]
     for part in components(whole, small=_SMALL):
         bound -= int(part.upper.sum())
-        report = _in_the_whole(effort.report, value=int(x.sum()), bound=bound)
+        value = int(x.sum())
         known = None if start is None else start[part.kept]
-        effort_here = replace(_until(deadline, effort), report=report)
+        effort_here = replace(
+            _until(deadline, effort),
+            report=_in_the_whole(effort.report, value=value, bound=bound),
+            goal=effort.goal - value,
+            least=effort.least - bound,
+        )
         x[part.kept], most = run_race(part, effort_here, known)
         bound += most
     return whole.expand(x, program.pairs), min(float(bound), most_clicks(program))

@@ -252,6 +252,8 @@ class _Race:
         # The smallest size that is within the gap of the bound is enough.
         if search.size >= min(effort.goal, math.ceil(bound - effort.gap * max(1, bound))):
             return True
+        if bound < effort.least:
+            return True
         late = time.monotonic() + search.seconds > self._deadline
         resting = search.tired and relaxed and all(proof.finished for proof in self._proofs)
         return late or resting or self._proven or search.idle > effort.patience
