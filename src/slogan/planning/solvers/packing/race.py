@@ -291,7 +291,7 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
         if entries <= _TINY:
             proofs = [on_counts(problem, effort, nodes=_FEW_NODES)]
             counts, bound = proofs[0].wait()
-            if proofs.pop().optimal:
+            if proofs.pop().optimal or counts.sum() >= effort.goal:
                 return counts, bound
         elif entries <= _PLAIN:
             proofs = [on_counts(problem, effort)]
