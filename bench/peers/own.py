@@ -19,7 +19,7 @@ from slogan.planning.solvers import Effort
 from slogan.reproduction.peers import Proposal, UnsupportedError
 
 _FILE = "program.npz"
-_TARGETS = ("frequent", "support", "output_size", "start")
+_TARGETS = ("frequent", "support", "output_size", "infrequent", "start")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ def load_program(folder: Path) -> Program:
     targets = None
     if "frequent" in fields:
         wanted: dict[str, Any] = {name: fields[name] for name in _TARGETS}
-        wanted["output_size"] = int(fields["output_size"])
+        for name in ("output_size", "infrequent"):
+            wanted[name] = int(fields[name])
         targets = SupportTargets(**wanted)
     return Program(
         constraints=PrivacyConstraints(

@@ -17,7 +17,7 @@ from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
 from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.least_budget import LeastBudget, least_budget
-from slogan.planning.objectives import Objective, program_of
+from slogan.planning.objectives import Objective, TargetedObjective, program_of
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
 from slogan.planning.program import Program, Solution, Status, empty, gap, status
@@ -170,10 +170,12 @@ class Planner:
         return constraints
 
     def _program(self, constraints: PrivacyConstraints) -> Program:
-        solve = solvers.load(self.solver.name)
+        solve, goal = solvers.load(self.solver.name), self.objective
 
         def largest() -> tuple[Plan, float]:
-            answer = solve(OutputSize().program(constraints), self.effort)
+            # A given |O| needs no larger plan, so all other time is left for the objective.
+            enough = goal.enough if isinstance(goal, TargetedObjective) else math.inf
+            answer = solve(OutputSize().program(constraints), replace(self.effort, goal=enough))
             return plan(answer.x, constraints), answer.bound
 
         return program_of(self.objective, constraints, largest)

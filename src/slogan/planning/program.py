@@ -26,7 +26,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SupportTargets:
-    """F-UMP's goal: at a fixed output size, supports of frequent pairs as in the log [eq. 5]."""
+    """F-UMP's goal: at a fixed output size, supports of frequent pairs as in the log [eq. 5].
+
+    Of several optima, the best is the one in which the fewest other pairs become frequent.
+    """
 
     frequent: Ints
     """The numbers of the frequent pairs."""
@@ -34,6 +37,8 @@ class SupportTargets:
     """Their supports c_ij / |D| in the log."""
     output_size: int
     """|O|: the counts must sum to it."""
+    infrequent: int
+    """The most clicks of a pair that is not frequent in an output of size |O|."""
     start: Ints
     """Counts to start from, feasible and of sum |O|; fewer where users were removed."""
 
@@ -44,8 +49,14 @@ class SupportTargets:
             frequent=frequent,
             support=left.hist.pair_total[frequent] / max(left.hist.clicks, 1),
             output_size=self.output_size,
+            infrequent=self.infrequent,
             start=self.start[left.pairs],
         )
+
+    def newly_frequent(self, counts: Ints) -> Ints:
+        """The pairs that are frequent in an output with these counts, but not in the log."""
+        above = np.flatnonzero(counts > self.infrequent)
+        return np.setdiff1d(above, self.frequent).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

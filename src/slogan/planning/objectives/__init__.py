@@ -1,5 +1,6 @@
 """Objectives: each file here is one utility-maximizing problem, named as its option."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,6 +76,11 @@ class TargetedObjective(_Objective):
     """Counts of a given sum, as near as possible to a target."""
 
     is_packing = False
+
+    @property
+    def enough(self) -> float:
+        """The clicks that the plan of O-UMP must have; a larger one is of no use."""
+        return math.inf
 
     @abstractmethod
     def program(self, constraints: PrivacyConstraints, largest: Plan, bound: float) -> Program:

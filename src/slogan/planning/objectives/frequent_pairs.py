@@ -1,5 +1,6 @@
 """Keep the supports of frequent pairs as they are in the log (the paper's F-UMP)."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +19,8 @@ from slogan.planning.program import Program, SupportTargets, empty
 @dataclass(frozen=True, kw_only=True)
 class FrequentPairs(TargetedObjective):
     """Minimise the sum of support distances of frequent pairs at output size |O| [Hong12, F-UMP].
+
+    Of equally good outputs, one is preferred in which the fewest other pairs become frequent.
 
     Args:
         min_support: A pair is frequent if its share of the clicks on shared pairs reaches this.
@@ -42,6 +45,10 @@ class FrequentPairs(TargetedObjective):
                 hint="leave --output-size out for half of the largest possible size",
             )
 
+    @property
+    def enough(self) -> float:
+        return self.output_size or math.inf
+
     def program(self, constraints: PrivacyConstraints, largest: Plan, bound: float) -> Program:
         size = self.output_size or max(1, largest.size // 2)
         if largest.size == 0:
@@ -49,10 +56,17 @@ class FrequentPairs(TargetedObjective):
         if size > largest.size:
             raise OutputSizeError(requested=size, largest=largest.size, bound=bound)
         hist = constraints.hist
-        frequent = frequent_pairs(hist, exact(self.min_support))
+        min_support = exact(self.min_support)
+        frequent = frequent_pairs(hist, min_support)
         support = hist.pair_total[frequent] / hist.clicks
         start = _lowered_to(size, largest.counts, frequent, support)
-        targets = SupportTargets(frequent=frequent, support=support, output_size=size, start=start)
+        targets = SupportTargets(
+            frequent=frequent,
+            support=support,
+            output_size=size,
+            infrequent=fewest_frequent(size, min_support) - 1,
+            start=start,
+        )
         return Program(constraints=constraints, targets=targets)
 
     def on_private_counts(self, pairs: PrivatePairs) -> Ints:
@@ -70,8 +84,13 @@ class FrequentPairs(TargetedObjective):
 
 def frequent_pairs(hist: PairHistogram, min_support: Fraction) -> Ints:
     """The pairs with c_ij / |D| ≥ s, compared exactly."""
-    least = -(-min_support.numerator * hist.clicks // min_support.denominator)
+    least = fewest_frequent(hist.clicks, min_support)
     return np.flatnonzero(hist.pair_total >= least).astype(np.int64)
+
+
+def fewest_frequent(clicks: int, min_support: Fraction) -> int:
+    """The fewest clicks with which a pair is frequent among all `clicks`: ⌈s·|D|⌉."""
+    return math.ceil(min_support * clicks)
 
 
 def _lowered_to(size: int, counts: Ints, frequent: Ints, support: np.ndarray) -> Ints:

@@ -34,7 +34,10 @@ CLICKS_OFF, DISTANCE_OFF = 1e-6, 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """minimise cost·z, row_lower ≤ rows·z ≤ row_upper, 0 ≤ z ≤ upper; the counts are z[: pairs]."""
+    """minimise cost·z, row_lower ≤ rows·z ≤ row_upper, 0 ≤ z ≤ upper; the counts are z[: pairs].
+
+    The counts and the `flags` after them are integers.
+    """
 
     rows: sp.csr_array
     row_lower: Floats
@@ -42,6 +45,7 @@ class Model:
     cost: Floats
     upper: Floats
     pairs: int
+    flags: int = 0
     constant: float = 0.0
     """The value at cost·z = 0."""
 
@@ -295,13 +299,15 @@ def _ready(problem: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     lp.a_matrix_.value_ = problem.rows.data
     if integer:
         whole, any_number = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-        lp.integrality_ = [whole] * problem.pairs + [any_number] * (
-            len(problem.cost) - problem.pairs
-        )
+        integers = problem.pairs + problem.flags
+        lp.integrality_ = [whole] * integers + [any_number] * (len(problem.cost) - integers)
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)
     highs.setOptionValue("mip_rel_gap", effort.gap)
+    if effort.goal < np.inf:
+        # Values are whole clicks there, so this stops at the first that reaches the goal.
+        highs.setOptionValue("objective_target", 0.5 - effort.goal)
     if (most := limits.threads_limit()) is not None:
         highs.setOptionValue("threads", most)
     highs.setOptionValue("primal_feasibility_tolerance", _OVERDRAWN)

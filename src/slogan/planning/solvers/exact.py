@@ -9,9 +9,14 @@ from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program, Solution, Status
 from slogan.planning.solvers import Effort, quiet
 from slogan.planning.solvers._highs import Model, Running, model, most_clicks, outward
+from slogan.planning.solvers._precision import most_precise
 
 # The quotient of slack and cost may be rounded slightly below a whole number of clicks.
 _ROUNDED_DOWN = 1 + 1e-12
+# Of F-UMP's time, the share for the distances; the rest is for the choice among equal ones.
+_FOR_DISTANCES = 0.75
+# Seconds for that choice, even if the time is up.
+_LEAST_TIME = 0.05
 
 
 def greedy(program: Program) -> Ints:
@@ -46,6 +51,7 @@ def solve(program: Program, effort: Effort) -> Solution:
     x = np.zeros(program.pairs)
     if len(kept) == 0:
         return Solution(x=x, bound=0.0, status=Status.OPTIMAL, solver="exact")
+    deadline = time.monotonic() + effort.time_limit
     start, effort = _start(program, effort)
     problem = model(program, kept=kept, upper=program.upper[kept].astype(np.float64))
     warm = _completed(start[kept].astype(np.float64), problem)
@@ -53,7 +59,10 @@ def solve(program: Program, effort: Effort) -> Solution:
     best = warm if answer.z is None else answer.z
     x[kept] = np.rint(best[: problem.pairs])
     bound = outward(problem.constant + answer.objective_bound, program)
-    if not program.minimises:
+    if program.targets is not None:
+        left = replace(effort, time_limit=max(_LEAST_TIME, deadline - time.monotonic()))
+        x = most_precise(program, program.targets, x.astype(np.int64), left).astype(np.float64)
+    else:
         # Counts are integers, so the bound is one too.
         bound = min(float(np.floor(bound)), most_clicks(program), float(program.upper.sum()))
     return Solution(x=x, bound=bound, status=answer.status or Status.FEASIBLE, solver="exact")
@@ -66,7 +75,7 @@ def _start(program: Program, effort: Effort) -> tuple[Ints, Effort]:
     at most one of each: its counts are binary, so HiGHS finds cliques and solves it far better.
     """
     if program.targets is not None:
-        return program.targets.start, effort
+        return program.targets.start, replace(effort, time_limit=_FOR_DISTANCES * effort.time_limit)
     start = greedy(program)
     if program.upper.max() > 1:
         begin = time.monotonic()

@@ -14,6 +14,8 @@ from slogan.planning.plan import plan
 from slogan.planning.program import Program, Solution, SupportTargets, status
 from slogan.planning.solvers import Effort, Report, exact, quiet
 from slogan.planning.solvers._highs import Running, model, most_clicks, outward
+from slogan.planning.solvers._precision import most_precise
+from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import components, packing
 from slogan.planning.solvers.packing.race import Search, run_race
 from slogan.planning.solvers.packing.relaxation import Relaxation
@@ -101,24 +103,55 @@ def _frequent_first(program: Program, targets: SupportTargets, effort: Effort) -
     deadline = time.monotonic() + effort.time_limit
     half = replace(effort, time_limit=effort.time_limit / 2)
     counts, bound = _frequent_alone(program, targets, half)
-    missing = targets.output_size - int(counts.sum())
-    room = packing(replace(program, targets=None), without=counts, barred=targets.frequent)
-    if missing and room.pairs:
-        left = max(_LEAST_TIME, (deadline - time.monotonic()) / 2)
-        others = replace(effort, time_limit=left, goal=missing, report=quiet)
-        x, _ = run_race(room, others)
-        # Fewer clicks of a pair are always allowed, so any surplus is dropped.
-        x = np.minimum(x, np.maximum(0, missing - (np.cumsum(x) - x)))
-        counts = counts + room.expand(x, program.pairs)
+    counts = _with_others(program, targets, counts, _until(deadline, effort))
+    small = program.pairs <= _MOST_PAIRS
     if counts.sum() == targets.output_size:
+        if small:
+            counts = most_precise(program, targets, counts, _until(deadline, effort))
         return counts, bound
     # No room: frequent and other pairs compete, so solve the whole from the known start.
     best = targets.start
-    if program.pairs <= _MOST_PAIRS:
+    if small:
         answer = exact.solve(program, _until(deadline, effort))
         bound = max(bound, answer.bound)
-        best = min(best, answer.x.astype(np.int64), key=program.value)
+        best = min(answer.x.astype(np.int64), best, key=program.value)
     return best, bound
+
+
+def _with_others(program: Program, targets: SupportTargets, counts: Ints, effort: Effort) -> Ints:
+    """Fill up to |O| with other pairs: as few as possible of them become frequent.
+
+    At first all of them stay infrequent. If that is not enough, those with most room get more.
+    If there is still no room for |O|, any counts of other pairs will do.
+    """
+    others, deadline = replace(program, targets=None), time.monotonic() + effort.time_limit
+
+    def raced(most: int | None) -> Ints:
+        room = packing(replace(others, most=most), without=counts, barred=targets.frequent)
+        missing, half = targets.output_size - int(counts.sum()), (deadline - time.monotonic()) / 2
+        if missing == 0 or room.pairs == 0:
+            return counts
+        limited = replace(effort, time_limit=max(_LEAST_TIME, half), goal=missing, report=quiet)
+        x = _at_most(missing, run_race(room, limited)[0], np.arange(room.pairs))
+        return counts + room.expand(x, program.pairs)
+
+    filled = raced(targets.infrequent)
+    missing = targets.output_size - int(filled.sum())
+    room = packing(others, without=filled, barred=targets.frequent)
+    if missing and room.pairs:
+        widest = np.argsort(-room.upper, kind="stable")
+        state = search.fresh_state(np.zeros(room.pairs, dtype=np.int64), room.matrix)
+        search.fill(widest, room.matrix, state)
+        x = _at_most(missing, state.x, widest)
+        filled = filled + room.expand(x, program.pairs)
+    return filled if filled.sum() == targets.output_size else raced(None)
+
+
+def _at_most(clicks: int, x: Ints, order: Ints) -> Ints:
+    """Drop what exceeds this many clicks, last in this order; fewer are always allowed."""
+    kept, before = np.empty_like(x), np.cumsum(x[order]) - x[order]
+    kept[order] = np.minimum(x[order], np.maximum(0, clicks - before))
+    return kept
 
 
 def _frequent_alone(program: Program, targets: SupportTargets, effort: Effort) -> Proven:

@@ -300,7 +300,7 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
             shortly = replace(effort, time_limit=min(_SHORTLY, effort.time_limit / 4))
             proofs = [on_counts(problem, shortly, nodes=_FEW_NODES)]
             counts, bound = proofs[0].wait()
-            if proofs.pop().optimal:
+            if proofs.pop().optimal or counts.sum() >= effort.goal:
                 return counts, bound
             left = effort.time_limit - (time.monotonic() - begin)
             effort = replace(effort, time_limit=max(_LEAST_TIME, left))
