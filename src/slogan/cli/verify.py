@@ -117,8 +117,8 @@ def text(verdict: Verdict, items: str = "pairs", *, details: bool = False) -> Re
         detail = f"{first.detail}\n{first.figures if details else ''}".rstrip()
         if more:
             detail, name = f"{NOT_POSSIBLE}{', '.join((name, *others))}", f"{len(more) + 1} checks"
-        words = (name if details else worded(name, items), worded(detail, items))
-        rows.append((marks[first.ok], *map(Text, words)))
+        label = Text(name if details else worded(name, items))
+        rows.append((marks[first.ok], label, Text(worded(detail, items))))
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))
 
 
