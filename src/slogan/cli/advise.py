@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slogan.cli.options import Reading
-from slogan.cli.terminal import Json, show, watching
+from slogan.cli.terminal import Json, command, show, watching
 from slogan.errors import OptionError
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def advise(
             engine=reading.host(),
             progress=watch,
         )
+    if log:
+        advice = advice.with_log(*log, *reading.words())
     show(advice, text, json=json)
 
 
@@ -81,7 +83,8 @@ def text(advice: Advice) -> RenderableType:
     start.append("Logs with fewer different searches, such as a library's, keep more.")
     start.append("An attacker: one who may wrongly accuse 1 in 100 people who are not in the log.")
     blocks = [_block(one, smaller=smaller) for one in advice.budgets]
-    return Group(Text("\n".join(start)), *blocks, Text("\n".join(["", *_end(advice)])))
+    end = Text("\n".join(["", *_end(advice)]))
+    return Group(Text("\n".join(start)), *blocks, end, _next(advice))
 
 
 def _block(one: BudgetAdvice, *, smaller: bool) -> Text:
@@ -113,14 +116,14 @@ def _end(advice: Advice) -> list[str]:
         lines += [
             f"For {chosen.recipient}: {chosen.mode} with the {chosen.budget} budget. "
             f"{chosen.reason}",
-            f"Next:  {chosen.command}",
         ]
     else:
-        usual = next(one for one in advice.budgets if one.name == "usual")
-        lines += [
-            "Choose by who gets the release, not by what it keeps; --for recommends a mode.",
-            f"Next:  slogan synthesize LOG -o release {usual.options}",
-        ]
+        lines += ["Choose by who gets the release, not by what it keeps; --for recommends a mode."]
     if any(not one.pairs for one in advice.budgets):
         lines.insert(0, "If a budget keeps too little, add users (a longer period), not budget.")
     return lines
+
+
+def _next(advice: Advice) -> Text:
+    lead = "Next:" if advice.looked_at_log else "Next, with your file in place of LOG:"
+    return command(f"{lead}  {advice.command}")

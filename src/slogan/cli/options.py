@@ -130,6 +130,19 @@ class Reading:
             "sql": self.sql,
         }
 
+    def words(self) -> list[str]:
+        """The options that were given, as words of a command line."""
+        words: list[str] = []
+        for field in fields(self):
+            name, value = f"--{field.name.replace('_', '-')}", getattr(self, field.name)
+            if value is True:
+                words.append(name)
+            elif field.name == "spark_conf":
+                words += [word for setting in self.spark_conf for word in (name, setting)]
+            elif value != field.default:
+                words += [name, str(value)]
+        return words
+
     @property
     def other_engine(self) -> str | None:
         """The engine, if it is not the one that counts anyway."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,12 +72,22 @@ def verify(
     items = _items(Path(paths[-1]))
     show(verdict, lambda shown: text(shown, items, details=details), json=json)
     if not verdict.ok:
-        failed = [_label(check) for check in verdict.checks if not check.ok]
-        raise VerificationError(
-            f"verification failed: {', '.join(failed)}",
-            hint="do not publish; check that the release was made from this very log; if it was, "
-            "make it again",
-        )
+        raise _error(verdict, paths[-1])
+
+
+def _error(verdict: Verdict, release: str) -> VerificationError:
+    """The checks that failed, and a reason that several have in common once instead of them."""
+    from slogan.verification.conditions import NOT_POSSIBLE
+    from slogan.verification.evidence import UNREADABLE_LOG
+
+    failed = [checks for checks in verdict.outcomes() if not checks[0].ok]
+    labels = ", ".join(_label(checks[0]) for checks in failed if len(checks) == 1)
+    reasons = [checks[0].detail.removeprefix(NOT_POSSIBLE) for checks in failed if len(checks) > 1]
+    hint = "check that the release was made from this very log; if it was, make it again"
+    if UNREADABLE_LOG in reasons:
+        hint = f"name the log from which it was made: slogan verify LOG {shlex.quote(release)}"
+    problem = "; ".join(filter(None, (labels, *reasons)))
+    return VerificationError(f"verification failed: {problem}", hint=f"do not publish; {hint}")
 
 
 def _items(release: Path) -> str:
@@ -92,18 +103,22 @@ def _items(release: Path) -> str:
 
 
 def text(verdict: Verdict, items: str = "pairs", *, details: bool = False) -> RenderableType:
-    """Each check with its outcome, in plain words; with its figures if asked for."""
+    """Each check with its outcome, in plain words; with its figures if asked for.
+
+    Checks that could not run for one reason share a line; the error has the reason.
+    """
     from slogan.logs.words import worded
+    from slogan.verification.conditions import NOT_POSSIBLE
 
     marks = {True: Text("ok", style="green"), False: Text("FAILED", style="bold red")}
-    rows = (
-        (
-            marks[check.ok],
-            Text(check.name if details else worded(_label(check), items)),
-            Text(worded(f"{check.detail}\n{check.figures if details else ''}".rstrip(), items)),
-        )
-        for check in verdict.checks
-    )
+    rows: list[tuple[Text, Text, Text]] = []
+    for first, *more in verdict.outcomes():
+        name, *others = (check.name if details else _label(check) for check in (first, *more))
+        detail = f"{first.detail}\n{first.figures if details else ''}".rstrip()
+        if more:
+            detail, name = f"{NOT_POSSIBLE}{', '.join((name, *others))}", f"{len(more) + 1} checks"
+        label = Text(name if details else worded(name, items))
+        rows.append((marks[first.ok], label, Text(worded(detail, items))))
     return Group(table((), rows), Text(verdict.conclusion, style="bold"))
 
 

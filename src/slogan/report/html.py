@@ -32,7 +32,7 @@ def render(template: str, page: object) -> str:
 
 _SOURCES = {
     "slogan.manifest": ("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py"),
-    "slogan.report": ("public.py", "people.py"),
+    "slogan.report": ("public.py", "people.py", "coverage.py"),
 }
 
 

@@ -13,6 +13,7 @@ from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
 from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
 from slogan.manifest.uses import Uses, declared_uses
 from slogan.modes import ReleaseKind
+from slogan.report.coverage import CONFIDENCE, coverage_interval
 from slogan.report.html import render
 from slogan.report.people import people_picture
 
@@ -248,6 +249,7 @@ class PublicPage(Page):
                     f"The released pairs account for about {outputs.coverage:.2%} of all clicks of "
                     "the original. Multiply the share of a pair in this file by that to estimate "
                     "its share in the original.",
+                    *self._uncertainty(),
                     f"Which pairs users have together {self._association(outputs)}.",
                     "The users are made up: do not read their rows as the history of a person.",
                 ]
@@ -261,6 +263,18 @@ class PublicPage(Page):
             "comparison is computed from the original log."
         )
         return lines
+
+    def _uncertainty(self) -> list[str]:
+        """How far the noise may have moved the coverage."""
+        if (interval := coverage_interval(self.manifest)) is None:
+            return []
+        low, high = (f"{float(share):.2%}" for share in interval)
+        most = self.manifest.parameters.get("coverage_most_clicks")
+        scaled = f" Each user counts with {most} clicks at most; the range leaves that out."
+        return [
+            f"That share is noisy: with {CONFIDENCE} confidence it is between {low} and {high}."
+            f"{scaled if most else ''}"
+        ]
 
     def _association(self, outputs: Outputs) -> str:
         rank = outputs.association_rank

@@ -23,6 +23,8 @@ _UNIT = 10**60
 # Larger products would take minutes and count as violations: a charge this close to the bound
 # (1 part in 10^40) with such powers does not occur by chance.
 _MOST_BITS = 20_000_000
+NOT_POSSIBLE = "not possible: "
+"""How the detail of a check that could not run begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,14 @@ class Verdict:
         """Whether every check passed."""
         return bool(self.checks) and all(check.ok for check in self.checks)
 
+    def outcomes(self) -> list[tuple[Check, ...]]:
+        """The checks in order; those that could not run for one and the same reason together."""
+        together: dict[str, list[Check]] = {}
+        for check in self.checks:
+            key = check.detail if check.detail.startswith(NOT_POSSIBLE) else check.name
+            together.setdefault(key, []).append(check)
+        return [tuple(checks) for checks in together.values()]
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of `verify --json`."""
         return {
@@ -83,7 +93,10 @@ class Verdict:
         return f"<Verdict: {outcome}; {len(self.checks)} checks>"
 
     def _repr_html_(self) -> str:
-        rows = (("ok" if check.ok else "FAILED", check.name, check.detail) for check in self.checks)
+        rows = (
+            ("ok" if one.ok else "FAILED", ", ".join(c.name for c in (one, *more)), one.detail)
+            for one, *more in self.outcomes()
+        )
         return html_table(("", "check", "detail"), rows, note=f"{self.conclusion} For the curator.")
 
 

@@ -24,11 +24,14 @@ from slogan.manifest.manifest import MANIFEST_VERSION, Manifest, described, rele
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 from slogan.verification.comparison import Comparison, Counted, count, remove_users, restore_rows
-from slogan.verification.conditions import Bounds, Check, bounds_of
+from slogan.verification.conditions import NOT_POSSIBLE, Bounds, Check, bounds_of
 from slogan.verification.plain_reader import NO_CLICK
 
 Finding: TypeAlias = tuple[bool, str] | tuple[bool, str, str]
 """Whether the check passed, a plain sentence, and further figures; never a text of the log."""
+
+
+UNREADABLE_LOG = "the input log cannot be read with the format and columns of the manifest"
 
 
 class NotPossibleError(Exception):
@@ -130,7 +133,7 @@ def run(name: str, check: Callable[[Evidence], Finding], evidence: Evidence) -> 
     try:
         ok, detail, *figures = check(evidence)
     except NotPossibleError as why:
-        return Check(name=name, ok=False, detail=f"not possible: {why}")
+        return Check(name=name, ok=False, detail=f"{NOT_POSSIBLE}{why}")
     return Check(name=name, ok=ok, detail=detail, figures=figures[0] if figures else "")
 
 
@@ -178,7 +181,7 @@ def count_input(
     except LogNotFoundError:
         raise
     except InputError:
-        return "the input log cannot be read with the format and columns of the manifest"
+        return UNREADABLE_LOG
     # Files are always read again by the plain reader, whichever engine counted them.
     added_up = None if log.files else settings.hand_over(log, private)
     counted = count(sql, log, into="clicked", ignored=NO_CLICK, added_up=added_up)

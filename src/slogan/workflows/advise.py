@@ -5,8 +5,10 @@ chosen from them does not depend on the people of the real log.
 """
 
 import math
+import shlex
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +47,8 @@ _LEAST_WEIGHT = 3.0
 _PART_OF_WEIGHT = 0.6
 """Which part of `weight_needed` selects a pair, about, where too few pairs show it."""
 _FEW_PAIRS = 5
+_LOG = "LOG"
+_OF_PAPER = "--exp-epsilon 2 --delta 0.5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +103,20 @@ class Advice:
     """The users of the made-up log; fewer than declared if that would take too long."""
     budgets: tuple[BudgetAdvice, ...]
     recommendation: Recommendation | None
+    command: str
+    """What to run next; LOG in it stands for a log that was not named."""
     seconds: float
+
+    def with_log(self, *words: str) -> "Advice":
+        """The advice with commands that name the log by these words of a command line."""
+        given = shlex.join(words)
+        chosen = self.recommendation
+        return replace(
+            self,
+            command=self.command.replace(f" {_LOG} ", f" {given} ", 1),
+            recommendation=chosen
+            and replace(chosen, command=chosen.command.replace(f" {_LOG} ", f" {given} ", 1)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `advise --json`."""
@@ -161,15 +178,18 @@ def advise(
             with steps.step(f"{name} budget"):
                 budget = PrivacyBudget(epsilon=epsilon, delta=delta_for(people))
                 budgets.append(_advice(name, budget, twin, reference, seed))
-    return Advice(
+    chosen = recipient and _recommended(recipient, budgets)
+    advice = Advice(
         users=people,
         clicks_per_user=round(clicks, 2),
         looked_at_log=log is not None,
         twin_users=twin.hist.users,
         budgets=tuple(budgets),
-        recommendation=recipient and _recommended(recipient, budgets),
+        recommendation=chosen,
+        command=chosen.command if chosen else _command("synthesize", budgets, "usual"),
         seconds=round(sum(steps.seconds.values()), 1),
     )
+    return advice.with_log(str(log)) if isinstance(log, str | Path) else advice
 
 
 def require_one_size(
@@ -321,13 +341,18 @@ _RECIPIENTS: dict[str, tuple[str, str, str]] = {
 """Mode, budget and reason by recipient."""
 
 
+def _command(mode: str, budgets: list[BudgetAdvice], name: str) -> str:
+    """The command for a mode with one of the budgets, or else the paper's."""
+    options = next((one.options for one in budgets if one.name == name), _OF_PAPER)
+    return f"slogan {mode} {_LOG} -o release {options}"
+
+
 def _recommended(recipient: Recipient, budgets: list[BudgetAdvice]) -> Recommendation:
     mode, name, reason = _RECIPIENTS[recipient]
-    options = next((one.options for one in budgets if one.name == name), "")
     return Recommendation(
         recipient=recipient,
         mode=mode,
         budget=name,
-        command=f"slogan {mode} LOG -o release {options or '--exp-epsilon 2 --delta 0.5'}",
+        command=_command(mode, budgets, name),
         reason=reason,
     )

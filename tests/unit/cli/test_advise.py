@@ -1,6 +1,7 @@
 """slogan advise: one fact per line, one JSON object, and a mark if the log was read."""
 
 import json
+import shlex
 
 from tests.unit.cli.commands import slogan
 
@@ -15,7 +16,10 @@ def test_each_budget_is_shown_in_lines(tmp_path):
     assert "strict  ε = 0.5, δ = 1e-6" in words
     assert "at most 2.72 of 100 people" in words
     assert "add users (a longer period), not budget" in words
-    assert "Next:  slogan sanitize LOG -o release --exp-epsilon 2 --delta 0.5" in words
+    assert words.rstrip().endswith(
+        "Next, with your file in place of LOG:  "
+        "slogan sanitize LOG -o release --exp-epsilon 2 --delta 0.5"
+    )
 
 
 def test_a_log_is_read_for_its_size_alone(log, tmp_path):
@@ -25,6 +29,23 @@ def test_a_log_is_read_for_its_size_alone(log, tmp_path):
     assert found["users"] == 8
     assert found["looked_at_log"] is True
     assert "query" not in done.stdout
+
+
+def test_the_next_command_reads_the_log_as_it_was_read(log, here, tmp_path):
+    odd = tmp_path / "my clicks.csv"
+    odd.write_text(log.read_text().replace("user\t", "who\t").replace("\t", "|"))
+    done = here("advise", odd.name, "--user", "who", "--delimiter", "pipe", "--fold")
+    shown = done.stdout.rstrip().splitlines()[-1].removeprefix("Next:  ")
+    inspected = here("inspect", *shlex.split(shown)[2:8])
+    found = json.loads(here("advise", log, "--for", "web", "--json").stdout)
+
+    assert shown == (
+        "slogan synthesize 'my clicks.csv' --user who --fold --delimiter pipe -o release "
+        "--epsilon 1 --delta 1e-6"
+    )
+    assert inspected.returncode == 0
+    assert found["command"] == found["recommendation"]["command"]
+    assert found["command"].startswith(f"slogan synthesize {log} -o release")
 
 
 def test_wrong_usage_has_a_command_to_paste(log, tmp_path):

@@ -74,3 +74,20 @@ def test_several_releases_are_not_taken_for_parts_of_the_log(tmp_path, log):
     assert done.returncode == 2
     assert "verify takes one release, and 2 are named" in done.stderr
     assert f"slogan verify {log} two" in done.stderr
+
+
+def test_a_log_that_cannot_be_read_is_reported_once_with_the_command(tmp_path, log):
+    slogan("sanitize", log, "-o", "out", *BUDGET, cwd=tmp_path)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    done = slogan("verify", "other.csv", "out", cwd=tmp_path)
+    found = json.loads(slogan("verify", "other.csv", "out", "--json", cwd=tmp_path).stdout)
+    reason = "the input log cannot be read with the format and columns of the manifest"
+    failed = [check for check in found["checks"] if not check["ok"]]
+
+    assert done.returncode == 4
+    assert (done.stdout + done.stderr).count(reason) == 1
+    assert done.stdout.count("FAILED") == 1
+    assert f"{len(failed)} checks" in done.stdout
+    assert "slogan verify LOG out" in done.stderr
+    assert len(failed) > 5
+    assert {check["detail"] for check in failed} == {f"not possible: {reason}"}

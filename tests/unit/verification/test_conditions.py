@@ -1,5 +1,6 @@
 """Numbers at the limits of what the verifier accepts, and slightly beside its bounds."""
 
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,7 +14,16 @@ from slogan.budget import exact
 from slogan.errors import BudgetError
 from slogan.verification import accounting
 from slogan.verification.accounting import account, cost, part, shown_at_most
-from slogan.verification.conditions import Bounds, Factor, bounds_of, exp_below, judge, rational
+from slogan.verification.conditions import (
+    Bounds,
+    Check,
+    Factor,
+    Verdict,
+    bounds_of,
+    exp_below,
+    judge,
+    rational,
+)
 from slogan.verification.evidence import NotPossibleError
 
 high = MPContext()
@@ -206,3 +216,21 @@ def test_the_stricter_budget_has_the_smaller_of_each_bound():
 
     both = Bounds(likelihood=small, appearance=small)
     assert one.stricter(other) == other.stricter(one) == both
+
+
+def test_checks_that_could_not_run_are_grouped_by_their_reason():
+    passed, missing, unread, same = (
+        Check(name=name, ok=ok, detail=detail)
+        for name, ok, detail in (
+            ("manifest", True, "version 1"),
+            ("schema", False, "not possible: no log"),
+            ("pairs", False, "not possible: no log"),
+            ("epsilon", False, "1 of 3 users exceed the limit"),
+        )
+    )
+    other = replace(same, name="delta")
+    verdict = Verdict(checks=(passed, missing, same, unread, other))
+
+    assert verdict.outcomes() == [(passed,), (missing, unread), (same,), (other,)]
+    assert verdict._repr_html_().count("no log") == 1
+    assert len(verdict.to_dict()["checks"]) == 5

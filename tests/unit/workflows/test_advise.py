@@ -55,11 +55,13 @@ def test_the_number_of_users_needed_is_about_right(advice):
 
 def test_a_log_gives_its_size_and_a_mark(tmp_path):
     rows = [(u, f"q{n}", "www.a.com", 2) for u in range(5) for n in range(3)]
-    advice = slogan.advise(write(tmp_path / "clicks.tsv", rows))
+    file = write(tmp_path / "clicks.tsv", rows)
+    advice = slogan.advise(file)
 
     assert (advice.users, advice.clicks_per_user) == (5, 6.0)
     assert advice.looked_at_log
     assert advice.to_dict()["note"] == LOOKED
+    assert advice.command == f"slogan synthesize {file} -o release --epsilon 1 --delta 1e-6"
 
 
 @pytest.mark.parametrize(
