@@ -72,22 +72,24 @@ def advise(
 
 def text(advice: Advice) -> RenderableType:
     """Each budget with one fact per line, and what to run."""
+    from slogan.logs.words import worded
     from slogan.workflows.advise import LOOKED
 
     smaller = advice.twin_users < advice.users
-    size = f"{advice.users:,} users with {advice.clicks_per_user:g} clicks on average"
+    size = f"{advice.users:,} users with a mean of {advice.clicks_per_user:g} clicks"
     start = [LOOKED] if advice.looked_at_log else []
     start.append(f"For {size}, measured on a made-up log of that size.")
     if smaller:
         start[-1] = f"For {size}, estimated from a made-up log of {advice.twin_users:,} users."
     start.append("Logs with fewer different searches, such as a library's, keep more.")
     start.append("An attacker: one who may wrongly accuse 1 in 100 people who are not in the log.")
-    blocks = [_block(one, smaller=smaller) for one in advice.budgets]
-    end = Text("\n".join(["", *_end(advice)]))
-    return Group(Text("\n".join(start)), *blocks, end, _next(advice))
+    blocks = [_block(one, smaller=smaller, items=advice.items) for one in advice.budgets]
+    end = Text(worded("\n".join(["", *_end(advice)]), advice.items))
+    return Group(Text(worded("\n".join(start), advice.items)), *blocks, end, _next(advice))
 
 
-def _block(one: BudgetAdvice, *, smaller: bool) -> Text:
+def _block(one: BudgetAdvice, *, smaller: bool, items: str) -> Text:
+    from slogan.logs.words import worded
     from slogan.workflows.advise import PAIRS_WANTED, TOP_SEARCHES
 
     about = "at least" if one.at_least else "about"
@@ -107,7 +109,7 @@ def _block(one: BudgetAdvice, *, smaller: bool) -> Text:
         needed = one.users_for_100_pairs
         lines.append(f"  {PAIRS_WANTED} pairs need about {needed:,} users.")
     heading = (f"\n{one.name}", "bold"), f"  ε = {one.epsilon}, δ = {one.delta}\n"
-    return Text.assemble(*heading, "\n".join(lines))
+    return Text.assemble(*heading, worded("\n".join(lines), items))
 
 
 def _end(advice: Advice) -> list[str]:

@@ -47,10 +47,14 @@ def twin_of(
     clicks_per_user: float,
     *,
     seed: int = 0,
+    urls: bool = True,
     most_clicks: int = MOST_CLICKS,
     progress: Progress = silent,
 ) -> Twin:
-    """Draw a twin for this many users, or as many as `most_clicks` allow."""
+    """Draw a twin for this many users, or as many as `most_clicks` allow.
+
+    Without urls it stands for a log of queries: each query is one pair.
+    """
     require_size(users, clicks_per_user)
     drawn = max(1, min(users, int(most_clicks / clicks_per_user)))
     crowd = draw_crowd(drawn, seed=seed, clicks_per_user=clicks_per_user)
@@ -60,6 +64,8 @@ def twin_of(
         parts.append(np.stack((clicks.user, clicks.query, clicks.url, clicks.count)))
         progress("made-up log", f"{last:,} of {drawn:,} users", last / drawn)
     user, query, url, count = np.concatenate(parts, axis=1)
+    if not urls:
+        url = np.zeros_like(url)
     sites, site = np.unique(url, return_inverse=True)
     query = np.unique(query, return_inverse=True)[1]
     place, pair = np.unique(query * len(sites) + site, return_inverse=True)

@@ -24,6 +24,7 @@ from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.generation.twin import Twin, twin_of
 from slogan.logs.searchlog import SearchLog, Source
+from slogan.logs.words import PAIRS, QUERIES, worded
 from slogan.manifest.certificate import html_table
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
@@ -52,6 +53,25 @@ _OF_PAPER = "--exp-epsilon 2 --delta 0.5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredLog:
+    """What a made-up log is drawn from: declared, or read from a log."""
+
+    users: int
+    clicks_per_user: float
+    items: str = PAIRS
+    """What is counted: clicks on pairs, searches for queries, or all searches."""
+
+    def twin(self, *, seed: int, progress: Progress) -> Twin:
+        """A made-up log of this size, with urls if this one has them."""
+        urls = self.items != QUERIES
+        return twin_of(self.users, self.clicks_per_user, seed=seed, urls=urls, progress=progress)
+
+    def kinds(self, kinds: Kinds) -> Kinds:
+        """How pairs are grouped, for a log with or without urls."""
+        return kinds.for_log(urls=self.items != QUERIES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetAdvice:
     """One budget: what it keeps of a made-up log of this size, and what it leaves an attacker."""
 
@@ -59,7 +79,7 @@ class BudgetAdvice:
     epsilon: str
     delta: str
     pairs: int
-    """Released query-url pairs, about."""
+    """Released query-url pairs, or queries of a log without urls, about."""
     at_least: bool
     """Whether the figures are lower bounds: the log is much larger than the made-up one."""
     share_of_clicks: float
@@ -106,6 +126,8 @@ class Advice:
     command: str
     """What to run next; LOG in it stands for a log that was not named."""
     seconds: float
+    items: str = PAIRS
+    """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
     def with_log(self, *words: str) -> "Advice":
         """The advice with commands that name the log by these words of a command line."""
@@ -125,10 +147,11 @@ class Advice:
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{one.name} {one.pairs:,}" for one in self.budgets)
-        return f"<Advice for {self.users:,} users; released pairs: {kept}>"
+        return worded(f"<Advice for {self.users:,} users; released pairs: {kept}>", self.items)
 
     def _repr_html_(self) -> str:
-        headings = ("", "ε", "δ", "pairs", "clicks", "of 100 people an attacker names at most")
+        names = ("", "ε", "δ", "pairs", "clicks", "of 100 people an attacker names at most")
+        headings = tuple(worded(name, self.items) for name in names)
         rows = (
             (b.name, b.epsilon, b.delta, b.pairs, f"{b.share_of_clicks:.0%}", b.attacker_names)
             for b in self.budgets
@@ -166,28 +189,30 @@ def advise(
         )
     with shown(progress) as on_progress:
         steps = Steps(on_progress)
-        people, clicks = declared_or_read(log, users, clicks_per_user, engine, steps)
+        size = declared_or_read(log, users, clicks_per_user, engine, steps)
         with steps.step("made-up log"):
-            twin = twin_of(people, clicks, seed=seed, progress=on_progress)
+            twin = size.twin(seed=seed, progress=on_progress)
             reference = twin
-            if people * clicks < _REFERENCE_CLICKS:
-                more = math.ceil(_REFERENCE_CLICKS / clicks)
-                reference = twin_of(more, clicks, seed=seed, progress=on_progress)
+            if size.users * size.clicks_per_user < _REFERENCE_CLICKS:
+                more = replace(size, users=math.ceil(_REFERENCE_CLICKS / size.clicks_per_user))
+                reference = more.twin(seed=seed, progress=on_progress)
+        kinds = size.kinds(Kinds.from_options(None, None))
         budgets: list[BudgetAdvice] = []
         for name, epsilon in EPSILONS.items():
             with steps.step(f"{name} budget"):
-                budget = PrivacyBudget(epsilon=epsilon, delta=delta_for(people))
-                budgets.append(_advice(name, budget, twin, reference, seed))
+                budget = PrivacyBudget(epsilon=epsilon, delta=delta_for(size.users))
+                budgets.append(_advice(name, budget, twin, reference, kinds, seed))
     chosen = recipient and _recommended(recipient, budgets)
     advice = Advice(
-        users=people,
-        clicks_per_user=round(clicks, 2),
+        users=size.users,
+        clicks_per_user=round(size.clicks_per_user, 2),
         looked_at_log=log is not None,
         twin_users=twin.hist.users,
         budgets=tuple(budgets),
         recommendation=chosen,
         command=chosen.command if chosen else _command("synthesize", budgets, "usual"),
         seconds=round(sum(steps.seconds.values()), 1),
+        items=size.items,
     )
     return advice.with_log(str(log)) if isinstance(log, str | Path) else advice
 
@@ -215,16 +240,17 @@ def declared_or_read(
     clicks_per_user: float | None,
     engine: EngineChoice,
     steps: Steps,
-) -> tuple[int, float]:
+) -> DeclaredLog:
     """The number of users and the mean number of their clicks: declared, or read from a log."""
     if log is None:
         clicks = CLICKS_PER_USER if clicks_per_user is None else float(clicks_per_user)
-        return users or 0, clicks
+        return DeclaredLog(users=users or 0, clicks_per_user=clicks)
     settings = engines.resolve(engine, log)
     source = settings.describe(log)
     with steps.step("count"), closing(settings.start(steps.progress)) as host:
         counted = host.count(source)
-    return counted.users, counted.clicks / counted.users
+    mean = counted.clicks / counted.users
+    return DeclaredLog(users=counted.users, clicks_per_user=mean, items=source.items)
 
 
 def delta_for(users: int) -> str:
@@ -242,7 +268,7 @@ def people_named(budget: PrivacyBudget) -> str:
 
 
 def _advice(
-    name: str, budget: PrivacyBudget, twin: Twin, reference: Twin, seed: int
+    name: str, budget: PrivacyBudget, twin: Twin, reference: Twin, kinds: Kinds, seed: int
 ) -> BudgetAdvice:
     """What a budget keeps of the twin, scaled up if the log has more users than the twin."""
     spending = spread(budget, association=True)
@@ -266,7 +292,7 @@ def _advice(
         at_least=twin.smaller and reached < _LEAST_WEIGHT,
         share_of_clicks=float(hist.pair_total[released].sum() / hist.clicks),
         top_searches=int(np.isin(top, hist.query[released]).sum()),
-        association=_together(twin, selected, spending, seed),
+        association=_together(twin, selected, spending, kinds, seed),
         attacker_names=people_named(budget),
         users_for_100_pairs=_users_needed(weight, threshold, reference.hist.users),
     )
@@ -278,11 +304,13 @@ def _selected(twin: Twin, spending: Spending, seed: int) -> Selected:
     return select(twin.hist, spending.selection, SeededRandomness(seed))
 
 
-def _together(twin: Twin, selected: Selected, spending: Spending, seed: int) -> Together:
+def _together(
+    twin: Twin, selected: Selected, spending: Spending, kinds: Kinds, seed: int
+) -> Together:
     """Whether a dry run measures the association of the selected pairs clear of the noise."""
     if not len(selected.pairs):
         return "no"
-    group, rng = Kinds.from_options(None, None).grouping(twin.urls), SeededRandomness(seed + 1)
+    group, rng = kinds.grouping(twin.urls), SeededRandomness(seed + 1)
     statistics = measure(twin.hist, selected, spending, group, rng=rng, steps=Steps())
     if statistics.association is None or statistics.kind == INDEPENDENT:
         return "no"

@@ -18,7 +18,6 @@ from slogan.dp.grouping import Kinds, Urls
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.errors import OptionError, ReleaseExistsError
-from slogan.generation.twin import twin_of
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.logs.words import PAIRS, worded
@@ -296,8 +295,9 @@ def frontier(
                     counted.require_shared_pairs()
             else:
                 with steps.step("made-up log"):
-                    people, clicks = declared_or_read(log, users, clicks_per_user, engine, steps)
-                    twin = twin_of(people, clicks, seed=seed, progress=on_progress)
+                    size = declared_or_read(log, users, clicks_per_user, engine, steps)
+                    twin = size.twin(seed=seed, progress=on_progress)
+                kinds, items = size.kinds(kinds), size.items
                 counted, urls = _counted(twin.hist, shared=plans), twin.urls
             hist = counted.hist
             if plans:

@@ -55,3 +55,15 @@ def test_wrong_usage_has_a_command_to_paste(log, tmp_path):
 
     assert {without.returncode, twice.returncode, reading.returncode} == {2}
     assert "slogan advise --users 60000" in without.stderr
+
+
+def test_a_log_of_queries_is_advised_on_queries(tmp_path):
+    rows = [f"u{n}\tweather" for n in range(40)] + [f"u{n}\tnews {n % 3}" for n in range(40)]
+    (tmp_path / "queries.tsv").write_text("user\tquery\n" + "\n".join(rows) + "\n")
+    done = slogan("advise", "queries.tsv", cwd=tmp_path)
+    words = done.stdout
+
+    assert done.returncode == 0
+    assert "a mean of 2 searches, measured" in words
+    assert "pair" not in words
+    assert "click" not in words

@@ -29,3 +29,15 @@ def test_the_words_name_the_page_and_what_was_looked_at(log, tmp_path):
 
     assert "Chosen after looking at the log" in told
     assert "out/frontier.html" in told
+
+
+def test_a_frontier_of_queries_is_measured_on_queries(tmp_path):
+    rows = [f"u{n}\tweather" for n in range(40)] + [f"u{n}\tnews {n % 3}" for n in range(40)]
+    (tmp_path / "queries.tsv").write_text("user\tquery\n" + "\n".join(rows) + "\n")
+    grid = ("--mode", "synthesize", "--epsilons", "8", "--deltas", "1e-3", "--runs", "1")
+    done = slogan("frontier", "queries.tsv", *grid, cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "searches, " in done.stdout
+    assert "queries." in done.stdout
+    assert "pair" not in done.stdout

@@ -25,3 +25,11 @@ def test_pairs_of_one_site_have_one_url():
     urls = twin.urls(twin.site.argsort())
 
     assert len(set(urls)) == len(set(twin.site.tolist())) < twin.hist.pairs
+
+
+def test_without_urls_each_query_is_one_pair():
+    pairs, queries = twin_of(300, 12), twin_of(300, 12, urls=False)
+
+    assert queries.hist.clicks == pairs.hist.clicks
+    assert queries.hist.pairs == len(set(pairs.hist.query.tolist())) < pairs.hist.pairs
+    assert queries.hist.query.tolist() == list(range(queries.hist.pairs))
