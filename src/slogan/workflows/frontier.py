@@ -138,7 +138,7 @@ class Frontier(Generic[PointT_co]):
         """Headings and one row for each useful budget, with what a person reads first."""
         present = {one.name for point in self.points for one in fields(point)}
         columns = {name: words for name, words in _COLUMNS.items() if name in present}
-        rows = [[_number(getattr(point, name)) for name in columns] for point in self.useful()]
+        rows = [[_cell(name, getattr(point, name)) for name in columns] for point in self.useful()]
         return [worded(words or self.utility, self.items) for words in columns.values()], rows
 
     def chart(self) -> Chart:
@@ -435,5 +435,12 @@ def _point(
     )
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.4g}" if abs(value) < 1 else f"{value:,.6g}"
+def _cell(name: str, value: float | None) -> str:
+    """A number as a person reads it; budgets as they are, shares in percent."""
+    if value is None:
+        return "–"
+    if name in ("epsilon", "delta"):
+        return f"{value:.4g}"
+    if name in ("coverage", "recall"):
+        return f"{value:.1%}"
+    return f"{value:,.4g}" if abs(value) < 1 else f"{round(value, 1):,.6g}"

@@ -103,7 +103,7 @@ def test_the_tiles_of_both_pages_are_on_the_safe_side(budget, kind):
 
     named = re.search(rf"at most {NUMBER} of 100", Page(manifest).attack)[1]
     tile = next(value for name, value in tiles.items() if name.endswith("δ"))
-    assert odds_of(manifest).shown / 100 >= number(named) / 100 >= best
+    assert odds_of(manifest).shown >= number(named) >= 100 * best
     assert number(tile) >= delta
     assert exp_below(number(tiles["Privacy budget ε"])) * (1 + Fraction(1, 10**99)) >= ratio
 
