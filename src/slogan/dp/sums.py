@@ -214,6 +214,10 @@ LARGEST = 30
 """Users with more released pairs than this are counted with those that have this many."""
 
 
+CLEAR_SIZE = 3.0
+"""A bin of the sizes counts as users from this many standard deviations of its noise."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
     """About how many users hold 0, 1, …, 30 released pairs."""
@@ -223,8 +227,14 @@ class Sizes:
 
     @property
     def users(self) -> int:
-        """The number of users of a synthetic log: those that hold a released pair."""
-        return max(0, round(float(self.bins[1:].sum())))
+        """The number of users of a synthetic log: those that hold a released pair.
+
+        The sum of all bins is right on average, but in a small log the noise of thirty bins may
+        exceed the users of one. So it is never less than the bins clear of the noise add up to.
+        """
+        held = self.bins[1:]
+        clear = held > CLEAR_SIZE * np.sqrt(float(self.stage.variance))
+        return max(0, round(max(float(held.sum()), float(held[clear].sum()))))
 
     @property
     def shape(self) -> Floats:

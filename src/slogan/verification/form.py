@@ -5,6 +5,7 @@ A manifest has known names only, each with values of its kind.
 
 import ast
 import json
+import math
 import re
 from collections.abc import Callable
 from importlib.metadata import version
@@ -22,7 +23,7 @@ from slogan.manifest.manifest import Manifest, Outputs
 from slogan.registry import module_names
 from slogan.report.html import wording_digest
 from slogan.storage.untrusted import modest
-from slogan.verification.accounting import account_as_written
+from slogan.verification.accounting import account_as_written, part
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.wording import names_of_log, words_of
 
@@ -36,6 +37,7 @@ _GRID = 2**20
 """Noise is a multiple of 1/_GRID, and so is every number measured with it."""
 _MOST_RANK = 800
 _BINS = 31
+_CLEAR_SIZE = 3.0
 Accepts = Callable[[object], bool]
 
 
@@ -176,6 +178,14 @@ def _plain_versions(manifest: Manifest) -> bool:
     return known and all(map(_VERSION.fullmatch, versions.values()))
 
 
+def _users_of(manifest: Manifest, held: tuple[float, ...]) -> int:
+    """The users with a released pair: all bins, or those clear of the noise if they are more."""
+    stages = () if manifest.account is None else manifest.account.stages
+    noise = [float(part(stage, "variance")) for stage in stages if stage.name == "sizes"]
+    least = _CLEAR_SIZE * math.sqrt(max(noise, default=math.inf))
+    return max(0, round(max(sum(held), sum(size for size in held if size > least))))
+
+
 def _plain_outputs(manifest: Manifest) -> bool:
     """Whether measured figures lie on the grid of the noise, and derived ones are consistent."""
     outputs = manifest.outputs
@@ -183,7 +193,7 @@ def _plain_outputs(manifest: Manifest) -> bool:
         return True
     bins = outputs.users_by_pairs
     measured = list(bins)
-    follows = len(bins) == _BINS and outputs.users == max(0, round(sum(bins[1:])))
+    follows = len(bins) == _BINS and outputs.users == _users_of(manifest, bins[1:])
     if isinstance(outputs, Outputs):
         measured += [outputs.clicks_released, outputs.clicks_other]
         inside, outside = (max(part, 0.0) for part in measured[-2:])

@@ -220,6 +220,19 @@ def test_sizes_are_shares_of_the_users_who_hold_a_released_pair():
     assert (nothing.users, nothing.shape.tolist()) == (0, [1.0, *[0.0] * 29])
 
 
+def test_noise_in_thirty_bins_does_not_hide_the_users_of_one():
+    noise = np.full(31, -9.0)
+    noise[5] = 200.0
+    assert sums.Sizes(bins=noise, stage=STAGE).users == 200
+    noise[5] = 6.0  # three standard deviations: no more than noise
+    assert sums.Sizes(bins=noise, stage=STAGE).users == 0
+    noise[5] = 6.5
+    assert sums.Sizes(bins=noise, stage=STAGE).users == 6
+    many = np.full(31, 5.0)
+    many[0], many[5] = 1e6, 50.0
+    assert sums.Sizes(bins=many, stage=STAGE).users == 29 * 5 + 50
+
+
 # --- what is clear of the noise ---
 
 
