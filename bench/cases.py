@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-import slogan
-from slogan import engines
+from bench.logs import histogram
 from slogan.budget import PrivacyBudget
-from slogan.histogram import PairHistogram
 from slogan.planning import objectives
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
 from slogan.planning.objectives import Largest
 from slogan.planning.program import Program
-
-USERS = 2_500
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,14 +17,19 @@ class Case:
     """One row of a table."""
 
     objective: str
-    seed: int
+    log: str
     exp_epsilon: str
     delta: str
 
     @property
     def key(self) -> str:
         """How the case is called in the results."""
-        return f"{self.objective} seed={self.seed} budget={self.exp_epsilon},{self.delta}"
+        return f"{self.objective} log={self.log} budget={self.budget}"
+
+    @property
+    def budget(self) -> str:
+        """e^ε and δ, as they are typed."""
+        return f"{self.exp_epsilon},{self.delta}"
 
     @property
     def minimises(self) -> bool:
@@ -42,20 +40,8 @@ class Case:
     def constraints(self) -> PrivacyConstraints:
         """The rows of this log under this budget."""
         budget = PrivacyBudget(exp_epsilon=self.exp_epsilon, delta=self.delta)
-        return privacy_constraints(_histogram(self.seed), budget)
+        return privacy_constraints(histogram(self.log), budget)
 
     def program(self, largest: Largest) -> Program:
         """The utility problem; `largest` gives λ to frequent_pairs only."""
         return objectives.program_of(objectives.load(self.objective)(), self.constraints, largest)
-
-
-@cache
-def _histogram(seed: int) -> PairHistogram:
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "log.parquet")
-        slogan.generate(log, users=USERS, seed=seed)
-        host = engines.resolve("duckdb").start()
-        try:
-            return host.count(slogan.read(log)).hist
-        finally:
-            host.close()

@@ -20,13 +20,16 @@ from bench.peers.own import save_program
 from bench.referee import judged, provable
 from bench.store import Record
 from slogan.planning.program import Program, gap
-from slogan.reproduction.peers import ANSWERS
+from slogan.planning.solvers.packing.presolve import packing
+from slogan.reproduction.peers import ANSWERS, Problem
 from slogan.reproduction.solvers import PEERS, problem_of, run
 
 _SOURCE = Path(slogan.__file__).parents[1]
 _SOLVERS = "slogan.planning.solvers"
 _FOREIGN = {peer.name: peer.library for peer in PEERS}
-_LIBRARY = _FOREIGN | {"highs": "highspy"}
+_LIBRARY = _FOREIGN | {"highs": "highspy", "localmip": "localmip"}
+PRESOLVED = "+"
+"""Ends the name of a peer that is given the problem after slogan's own presolve."""
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
 _PATH = os.pathsep.join([str(Path(__file__).parents[1]), str(_SOURCE)])
 
@@ -41,6 +44,8 @@ class Question:
 
 def code(peer: str) -> str:
     """What an old record must have been made with to be still true."""
+    if peer.endswith(PRESOLVED):
+        return code(peer.removesuffix(PRESOLVED))
     if peer in _LIBRARY:
         library = _LIBRARY[peer]
         own = _digest({f"slogan.reproduction.peers.{peer}"}) if peer == "pump" else ""
@@ -123,20 +128,50 @@ def _answers(
     question: Question, peer: str, variant: str, seconds: float
 ) -> tuple[dict[str, Record], str]:
     """What the peer's process wrote, by variant, and why it failed if it did."""
+    program, solver = question.program, peer.removesuffix(PRESOLVED)
+    if solver != peer and program.targets is not None:
+        return {variant: {"unsupported": "slogan's presolve is for packing objectives"}}, ""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        problem_of(question.program).save(folder)
-        save_program(question.program, folder)
-        module = "slogan.reproduction.peers" if peer in _FOREIGN else "bench.peers"
+        (problem_of if solver == peer else _presolved)(program).save(folder)
+        save_program(program, folder)
+        module = "slogan.reproduction.peers" if solver in _FOREIGN else "bench.peers"
         # A peer may need time to read and to stop: twice that of its two variants, and a minute.
         failure = run(
-            [module, peer, variant, str(seconds), name],
+            [module, solver, variant, str(seconds), name],
             patience=4 * seconds + 60,
             environment=_THREADS | {"PYTHONPATH": _PATH},
         )
         answers = folder / ANSWERS
         said = json.loads(answers.read_text(encoding="utf-8")) if answers.exists() else {}
     return said, failure
+
+
+def _thinned(trace: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The first and the last answer, and those between that are better by a thousandth."""
+    kept = trace[:1]
+    for at, value in trace[1:]:
+        if abs(value - kept[-1][1]) > 1e-3 * abs(value):
+            kept.append((at, value))
+    return kept if kept[-1:] == trace[-1:] else [*kept, trace[-1]]
+
+
+def _presolved(program: Program) -> Problem:
+    """The problem without the rows and pairs that slogan's own presolve removes."""
+    small = packing(program)
+    return Problem(
+        rows=small.rows,
+        row_lower=np.full(len(small.limit), -np.inf),
+        row_upper=small.limit,
+        cost=np.full(small.pairs, -1.0),
+        upper=small.upper.astype(np.float64),
+        integers=small.pairs,
+        constant=0.0,
+        sign=-1.0,
+        kept=small.kept,
+        pairs=program.pairs,
+        start=np.zeros(0),
+    )
 
 
 def _record(program: Program, peer: str, answer: Record) -> Record:
@@ -149,7 +184,7 @@ def _record(program: Program, peer: str, answer: Record) -> Record:
     size = int(released.counts.sum())
     missing = program.targets.output_size - size if program.targets else 0
     wrong = released.value < bound - 1e-7 if program.minimises else released.value > bound
-    trace = [(round(at, 2), value) for at, value in answer["trace"]]
+    trace = _thinned([(round(at, 2), value) for at, value in answer["trace"]])
     return {
         "value": released.value,
         "size": size,
@@ -161,7 +196,7 @@ def _record(program: Program, peer: str, answer: Record) -> Record:
         "proven": answer["proven"],
         "repaired": released.repaired,
         "wrong_bound": bool(wrong and not missing),
-        "trace": trace[-40:],
+        "trace": trace,
         # Processor seconds far below those of the clock: the machine was busy with something else.
         "cpu": round(answer["cpu"], 1),
         "load": round(os.getloadavg()[0], 1),

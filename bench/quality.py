@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from bench import harness, tables
 from bench.cases import Case
-from bench.harness import Question
+from bench.harness import PRESOLVED, Question
+from bench.logs import LOGS, SHAPES, has_several_pairs_of_a_query
 from bench.store import Record, Store
 from slogan.planning.objectives import Largest
 from slogan.planning.objectives.output_size import OutputSize
@@ -19,18 +21,26 @@ from slogan.planning.plan import Plan, plan
 
 BUDGETS = ("1.1,0.1", "1.4,0.2", "2,0.5", "2.3,0.8")
 OBJECTIVES = ("output_size", "diversity", "query_diversity", "frequent_pairs")
-PEERS = ("packing", "exact", "highs", "scip", "cpsat", "pump", "spe", "relaxed")
-PATIENT = ("highs", "scip", "cpsat")
-"""The peers that are also given ten times the time; the others have nothing to do with it."""
+PLAIN = ("packing", "exact", "highs", "scip", "cpsat", "localmip", "pump", "spe", "relaxed")
+PEERS = (*PLAIN, *(f"{peer}{PRESOLVED}" for peer in ("highs", "scip", "cpsat", "localmip")))
+PATIENT = ("highs", "scip", "cpsat", "localmip")
+"""The peers that are also given more time; the others have nothing to do with it."""
+SEARCH = ("search-0", "search-1", "search-2")
+FIRST = {"highs": "plain", "scip": "default", "cpsat": "2 workers", "localmip": "two seeds"}
+"""The variant to run where there is time for one only."""
+LONG = ("2,0.5", ("output_size", "diversity"))
+"""Of the shapes, the budget and the objectives for which peers are given more time."""
 
 
 def main(argv: list[str]) -> None:
     """Answer what is not answered yet, then print the tables of everything asked for."""
     options = _options(argv)
-    store = Store("quality-quick" if options.quick else "quality")
+    question = "shapes" if options.shapes else "quality"
+    store = Store(f"{question}-quick" if options.quick else question)
     cases = [
-        Case(objective, seed, *budget.split(","))
-        for objective, seed, budget in product(options.objectives, options.seeds, options.budgets)
+        Case(objective, log, *budget.split(","))
+        for log, objective, budget in product(options.logs, options.objectives, options.budgets)
+        if objective != "query_diversity" or has_several_pairs_of_a_query(log)
     ]
     if not options.tables:
         _announce(options.peers)
@@ -41,9 +51,10 @@ def main(argv: list[str]) -> None:
 
 def _options(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench quality", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="seed 0 with 5 and 10 seconds")
+    parser.add_argument("--quick", action="store_true", help="one log, 5 and 10 seconds")
+    parser.add_argument("--shapes", action="store_true", help="a log of each shape, 20 and 100 s")
     parser.add_argument("--tables", action="store_true", help="print what is known, ask nothing")
-    parser.add_argument("--seeds", type=_integers, help="such as 0,1,2")
+    parser.add_argument("--logs", type=_words, help=f"of {', '.join(LOGS)}")
     parser.add_argument("--budgets", nargs="+", default=BUDGETS, help="such as 2,0.5 2.3,0.8")
     parser.add_argument("--objectives", type=_words, default=OBJECTIVES)
     parser.add_argument("--peers", type=_words, default=PEERS)
@@ -51,10 +62,13 @@ def _options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--long-seconds", type=float, help=f"for {', '.join(PATIENT)}; 0 for none")
     parser.add_argument("--every-variant", action="store_true", help="in the long runs too")
     options = parser.parse_args(argv)
-    usual = ((0,), 5.0, 10.0) if options.quick else ((0, 1, 2), 30.0, 300.0)
-    for name, value in zip(("seeds", "seconds", "long_seconds"), usual, strict=True):
+    logs = SHAPES if options.shapes else SEARCH[:1] if options.quick else SEARCH
+    times = (5.0, 10.0) if options.quick else (20.0, 100.0) if options.shapes else (30.0, 300.0)
+    for name, value in zip(("logs", "seconds", "long_seconds"), (logs, *times), strict=True):
         if getattr(options, name) is None:
             setattr(options, name, value)
+    if unknown := set(options.logs) - set(LOGS):
+        parser.error(f"no such log: {', '.join(sorted(unknown))}; there are {', '.join(LOGS)}")
     if unknown := set(options.peers) - set(PEERS):
         parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     return options
@@ -68,7 +82,7 @@ def _announce(asked: tuple[str, ...]) -> None:
 
 def _answer(case: Case, store: Store, options: argparse.Namespace) -> None:
     question: Question | None = None
-    for peer, seconds in _asked(options):
+    for peer, seconds in _asked(case, options):
         variants = _variants(case, peer, seconds, store, options)
         if "absent" in harness.code(peer) or not variants:
             continue
@@ -82,10 +96,15 @@ def _answer(case: Case, store: Store, options: argparse.Namespace) -> None:
                 _say(f"    {tried}: {tables.words(record)}")
 
 
-def _asked(options: argparse.Namespace) -> list[tuple[str, float]]:
-    short = [(peer, options.seconds) for peer in options.peers]
-    patient = [peer for peer in options.peers if peer in PATIENT]
-    return short + [(peer, options.long_seconds) for peer in patient if options.long_seconds]
+def _asked(case: Case, options: argparse.Namespace) -> list[tuple[str, float]]:
+    """Peers and times; of the shapes, only one budget has presolved and patient peers."""
+    all_of_them = not options.shapes or case.budget == LONG[0]
+    peers = [peer for peer in options.peers if all_of_them or not peer.endswith(PRESOLVED)]
+    patient = [peer for peer in peers if peer in PATIENT and options.long_seconds]
+    if options.shapes and not (all_of_them and case.objective in LONG[1]):
+        patient = []
+    short = [(peer, options.seconds) for peer in peers]
+    return short + [(peer, options.long_seconds) for peer in patient]
 
 
 def _variants(
@@ -101,6 +120,8 @@ def _variants(
     long = seconds != options.seconds
     if long and any(record.get("proven") for record in before.values()):
         return ()  # solved within the short time
+    if options.shapes:
+        return () if now else (FIRST.get(peer.removesuffix(PRESOLVED), "all"),)
     if not long or options.every_variant:
         return () if now else ("all",)
     better = tables.best(before, minimises=case.minimises)
@@ -111,7 +132,7 @@ def _largest(case: Case, store: Store, seconds: float) -> Largest:
     """λ for F-UMP, found once and kept, so that every peer and every run has the same |O|."""
 
     def largest() -> tuple[Plan, float]:
-        size = Case("output_size", case.seed, case.exp_epsilon, case.delta)
+        size = replace(case, objective="output_size")
         constraints = case.constraints
         name = f"{size.key} largest"
         if name not in store.records:
@@ -127,10 +148,6 @@ def _largest(case: Case, store: Store, seconds: float) -> Largest:
 
 def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
-
-
-def _integers(text: str) -> tuple[int, ...]:
-    return tuple(int(word) for word in text.split(","))
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def single(users: int, seed: int = 0) -> Log:
     """A shop's search box: about one query of each user, Zipf with a long tail."""
     rng = np.random.default_rng([seed, users])
     user = np.repeat(np.arange(users), 1 + rng.poisson(0.1, users))
-    pair = _zipf(rng, len(user), slope=1.0, most=4 * users)
+    pair = zipf(rng, len(user), slope=1.0, most=4 * users)
     return _numbered(user, pair, users)
 
 
@@ -59,7 +59,7 @@ def visits(users: int, seed: int = 0) -> Log:
     """A web site: few pages, several visited by each user, the popular ones by most."""
     rng = np.random.default_rng([seed, users])
     user = np.repeat(np.arange(users), 1 + rng.geometric(0.5, users))
-    pair = _zipf(rng, len(user), slope=1.4, most=PAGES)
+    pair = zipf(rng, len(user), slope=1.4, most=PAGES)
     return _numbered(user, pair, users)
 
 
@@ -70,7 +70,8 @@ SHAPES: dict[str, Callable[[int, int], Log]] = {
 }
 
 
-def _zipf(rng: np.random.Generator, n: int, *, slope: float, most: int) -> Ints:
+def zipf(rng: np.random.Generator, n: int, *, slope: float, most: int) -> Ints:
+    """Numbers below `most`, the n-th with a chance in proportion to n^-slope."""
     mass = np.cumsum(np.arange(1, most + 1) ** -slope)
     return np.searchsorted(mass, rng.random(n) * mass[-1]).astype(np.int64)
 

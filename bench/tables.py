@@ -72,19 +72,19 @@ def markdown(store: Store, peers: tuple[str, ...], times: tuple[float, float]) -
     return "\n\n".join([*parts, line(store.machine)])
 
 
-_LEGEND = """Logs of `slogan.generate(users=2500)`; every answer has passed the gate `plan()`.
+_LEGEND = """Logs of `bench/logs.py`; every answer has passed the gate `plan()`.
 A cell is value / bound / gap / seconds; `*` is proven by the solver, `!` contradicts its bound;
 `gate −n` means that the gate had to take n clicks away, `size −n` that n clicks of |O| are missing.
 An output of F-UMP without a click has no supports: it stands here, and is not compared.
 The best value of a row is bold; of several variants of a peer the better is shown.
-Each peer runs in a separate process, on the same pruned problem.
+Each peer runs in a separate process, on the same pruned problem; with a + after slogan's presolve.
 A `†` was measured with an earlier version of the solver's code and is asked again by a new run."""
 
 
 def _case(name: str) -> Case:
-    objective, seed, budget = name.split(" | ", maxsplit=1)[0].split()
+    objective, log, budget = name.split(" | ", maxsplit=1)[0].split()
     words = budget.removeprefix("budget=").split(",")
-    return Case(objective, int(seed.removeprefix("seed=")), words[0], words[1])
+    return Case(objective, log.removeprefix("log="), words[0], words[1])
 
 
 def _shown(store: Store, case: Case, peer: str, seconds: float) -> Record | None:
@@ -104,13 +104,13 @@ def _table(
     ]
     heads = [f"{peer} {seconds:g} s" for peer, seconds in columns]
     codes = {peer: harness.code(peer) for peer in peers}
-    rows = [["seed", "e^ε, δ", *heads], ["---"] * (2 + len(heads))]
+    rows = [["log", "e^ε, δ", *heads], ["---"] * (2 + len(heads))]
     for case in cases:
         cells = [_shown(store, case, peer, seconds) for peer, seconds in columns]
         able = [cell for cell in cells if cell and "value" in cell and not _empty(case, cell)]
         values = [cell["value"] for cell in able]
         top = (min if case.minimises else max)(values, default=None)
-        rows.append([str(case.seed), f"{case.exp_epsilon}, {case.delta}"])
+        rows.append([case.log, case.budget.replace(",", ", ")])
         for (peer, _), cell in zip(columns, cells, strict=True):
             old = cell is not None and cell["code"] != codes[peer]
             rows[-1].append(_cell(cell, top) + (" †" if old else ""))
@@ -136,7 +136,62 @@ def _verdicts(
         known = [words for words in known if words]
         if peer != OURS and known:
             said.append(f"- {OURS} is at least as good as {peer} in {', '.join(known)}")
-    return said + _optima(store, cases, peers, times)
+    return [
+        *said,
+        *_optima(store, cases, peers, times),
+        *_slower(store, cases, peers, times[0]),
+        *_integrals(store, cases, peers, times[0]),
+    ]
+
+
+def _slower(store: Store, cases: list[Case], peers: tuple[str, ...], seconds: float) -> list[str]:
+    """Where a peer proves its optimum within the time, is packing's proof as fast?"""
+    late, known = [], 0
+    for case in cases:
+        shown = {peer: _shown(store, case, peer, seconds) for peer in peers}
+        mine = shown.pop(OURS, None)
+        proofs = {
+            peer: record["seconds"]
+            for peer, record in shown.items()
+            if record and record.get("proven") and not record["wrong_bound"]
+        }
+        if not mine or "value" not in mine or not proofs:
+            continue
+        known += 1
+        first = min(proofs, key=lambda peer: proofs[peer])
+        if not mine["proven"] or mine["seconds"] > 1.5 * proofs[first] + 0.3:
+            own = f"{mine['seconds']:.3g} s" if mine["proven"] else "not at all"
+            late.append(f"{case.log} {case.budget} ({own}, {first} {proofs[first]:.3g} s)")
+    said = f"- {OURS} proves the optimum in at most 1.5 × the fastest peer's time + 0.3 s"
+    return [f"{said} in {known - len(late)} of {known}; not in {'; '.join(late) or 'none'}"]
+
+
+def _integrals(
+    store: Store, cases: list[Case], peers: tuple[str, ...], seconds: float
+) -> list[str]:
+    """The primal integral, as a share of the time: the mean distance from the best value known."""
+    whole: dict[str, list[float]] = {}
+    for case in cases:
+        shown = {peer: _shown(store, case, peer, seconds) for peer in peers}
+        able = {peer: record for peer, record in shown.items() if record and "value" in record}
+        values = [record["value"] for record in able.values() if not _empty(case, record)]
+        top = (min if case.minimises else max)(values, default=None)
+        for peer, record in able.items():
+            if top is not None and record["trace"]:
+                whole.setdefault(peer, []).append(primal_integral(record, top, seconds))
+    means = [f"{peer} {100 * sum(n) / len(n):.2g} % ({len(n)})" for peer, n in whole.items()]
+    return [f"- mean distance from the best value over the time (cases): {', '.join(means)}"]
+
+
+def primal_integral(record: Record, top: float, seconds: float) -> float:
+    """∫ |top − v(t)| / max(top, v(t)) dt, divided by the time; 1 before the first answer."""
+    ends = [at for at, _ in record["trace"][1:]] + [seconds]
+    total = min(record["trace"][0][0], seconds)
+    for (at, value), end in zip(record["trace"], ends, strict=True):
+        largest = max(abs(top), abs(value))
+        away = abs(top - value) / largest if largest else 0.0
+        total += away * max(0.0, min(end, seconds) - min(at, seconds))
+    return total / seconds
 
 
 def _optima(

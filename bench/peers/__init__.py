@@ -1,1 +1,1 @@
-"""Solvers compared that only the benchmark runs: HiGHS on the plain model, and slogan's own."""
+"""Solvers that only the benchmark runs: HiGHS on the plain model, Local-MIP, and slogan's own."""

@@ -11,6 +11,8 @@ if __name__ == "__main__":
     peer, variant, seconds, folder = sys.argv[1:]
     if peer == "highs":
         from bench.peers import highs as adapter
+    elif peer == "localmip":
+        from bench.peers import localmip as adapter
     else:
         from bench.peers.own import Own
 

@@ -13,7 +13,7 @@ from slogan.planning import objectives
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.plan import plan
 
-CASE = Case("diversity", 0, "2", "0.5")
+CASE = Case("diversity", "search-0", "2", "0.5")
 
 
 @given(hist=shared_histograms(), budget=budgets)

@@ -1,0 +1,182 @@
+"""Seeded logs of many shapes for the planning problem, as histograms of shared pairs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+import slogan
+from bench.shapes import zipf
+from slogan import engines
+from slogan.arrays import Floats, Ints
+from slogan.histogram import PairHistogram
+
+USERS = 2_500
+_SEED = 2012
+
+
+@cache
+def histogram(log: str) -> PairHistogram:
+    """The log of that name, without pairs that one user alone holds."""
+    return LOGS[log]()
+
+
+def has_several_pairs_of_a_query(log: str) -> bool:
+    """Whether queries and pairs differ, so that their diversities do too."""
+    hist = histogram(log)
+    return len(np.unique(hist.query)) < hist.pairs
+
+
+def generated(seed: int) -> PairHistogram:
+    """What `slogan generate` writes: heavy-tailed users, most pairs held by one of them alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log.parquet")
+        slogan.generate(log, users=USERS, seed=seed)
+        host = engines.resolve("duckdb").start()
+        try:
+            return host.count(slogan.read(log)).hist
+        finally:
+            host.close()
+
+
+def flat() -> PairHistogram:
+    """A search log with a flatter head: no query is much more frequent than the next."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(np.ceil(rng.lognormal(2.6, 1.0, USERS)))
+    return _shared(user, zipf(rng, len(user), slope=0.75, most=20_000))
+
+
+def visits() -> PairHistogram:
+    """A web site of 285 pages: every page has thousands of visitors."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(1 + rng.geometric(0.33, 32_711))
+    return _shared(user, zipf(rng, len(user), slope=1.1, most=285))
+
+
+def dense() -> PairHistogram:
+    """An intranet: few pages, each opened many times by the same users."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(1 + rng.geometric(0.1, 2_000))
+    return _shared(user, zipf(rng, len(user), slope=1.0, most=100), rng.geometric(0.02, len(user)))
+
+
+def listening() -> PairHistogram:
+    """Fifty artists of each user, with counts from a few plays to 10^5."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(np.full(1_892, 49))
+    plays = np.minimum(np.ceil(rng.lognormal(5.0, 1.5, len(user))), 1e5)
+    return _shared(user, zipf(rng, len(user), slope=0.9, most=17_632), plays)
+
+
+def tags() -> PairHistogram:
+    """Users with hundreds of pairs, pairs with few users."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(np.clip(np.ceil(rng.lognormal(4.0, 1.2, 1_892)), 1, 2_000))
+    return _shared(user, zipf(rng, len(user), slope=0.8, most=40_000))
+
+
+def single() -> PairHistogram:
+    """A shop's search box: about one query of each user."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(1 + rng.poisson(0.1, 20_000))
+    return _shared(user, zipf(rng, len(user), slope=1.0, most=80_000))
+
+
+def hotels() -> PairHistogram:
+    """Travellers who look at several hotels of one or two towns: many pairs of one query."""
+    rng = np.random.default_rng(_SEED)
+    search = _repeated(1 + rng.poisson(0.5, 6_000))
+    town = zipf(rng, len(search), slope=1.0, most=400)
+    looked = 1 + rng.geometric(0.3, len(search))
+    user, town = np.repeat(search, looked), np.repeat(town, looked)
+    hotel = zipf(rng, len(user), slope=0.9, most=60)
+    return _shared(user, town * 60 + hotel, query=lambda pair: pair // 60)
+
+
+def tiny() -> PairHistogram:
+    """A club: a dozen users and twenty pairs."""
+    rng = np.random.default_rng(_SEED)
+    user = _repeated(np.full(12, 10))
+    return _shared(user, rng.integers(20, size=len(user)), rng.geometric(0.4, len(user)))
+
+
+def hub() -> PairHistogram:
+    """Hard: a crawler holds every pair, so one row is a knapsack of all of them."""
+    rng = np.random.default_rng(_SEED)
+    user = 1 + _repeated(np.full(3_000, 6))
+    pair = zipf(rng, len(user), slope=0.6, most=3_000)
+    everything = np.arange(3_000)
+    user = np.concatenate([np.zeros_like(everything), user])
+    return _shared(user, np.concatenate([everything, pair]), rng.geometric(0.3, len(user)))
+
+
+def ring() -> PairHistogram:
+    """Hard: each pair has two users and each user two pairs, so the relaxation takes halves."""
+    rng = np.random.default_rng(_SEED)
+    users = 3_001
+    first, second = np.arange(users), (np.arange(users) + 1) % users
+    count = 1 + rng.integers(4, size=2 * users)
+    return _shared(np.concatenate([first, second]), np.tile(np.arange(users), 2), count)
+
+
+def twins() -> PairHistogram:
+    """Hard: users in groups hold the same pairs equally often, so all choices look alike."""
+    groups, together, held = 60, 7, 12
+    user = np.repeat(np.arange(groups * together), held)
+    pair = (user // together) * (held // 2) + np.tile(np.arange(held), groups * together)
+    return _shared(user, pair)
+
+
+LOGS: dict[str, Callable[[], PairHistogram]] = {
+    **{f"search-{seed}": partial(generated, seed) for seed in range(3)},
+    **{
+        make.__name__: make
+        for make in (
+            flat,
+            visits,
+            dense,
+            listening,
+            tags,
+            single,
+            hotels,
+            tiny,
+            hub,
+            ring,
+            twins,
+        )
+    },
+}
+SHAPES = tuple(name for name in LOGS if name not in ("search-1", "search-2"))
+"""One log of each shape."""
+
+
+def _repeated(times: Floats | Ints) -> Ints:
+    """The users, each as often as it has rows."""
+    return np.repeat(np.arange(len(times)), times.astype(np.int64))
+
+
+def _shared(
+    user: Ints,
+    pair: Ints,
+    count: Floats | Ints | None = None,
+    *,
+    query: Callable[[Ints], Ints] | None = None,
+) -> PairHistogram:
+    """Rows of one user and pair added up; pairs without a query of their own are each one."""
+    count = np.ones(len(user)) if count is None else count
+    key, row = np.unique(user * (pair.max() + 1) + pair, return_inverse=True)
+    user, pair = np.divmod(key, pair.max() + 1)
+    held, pair = np.unique(pair, return_inverse=True)
+    queries = held if query is None else query(held)
+    hist = PairHistogram.of_rows(
+        user=user,
+        pair=pair,
+        count=np.bincount(row, weights=count).astype(np.int64),
+        users=int(user.max()) + 1,
+        query=np.unique(queries, return_inverse=True)[1],
+    )
+    return hist.without_unique_pairs()
