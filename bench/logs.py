@@ -115,20 +115,31 @@ def hub() -> PairHistogram:
 
 
 def ring() -> PairHistogram:
-    """Hard: each pair has two users and each user two pairs, so the relaxation takes halves."""
+    """Hard: each pair has five neighbours on a ring of users, so the relaxation takes fractions."""
     rng = np.random.default_rng(_SEED)
-    users = 3_001
-    first, second = np.arange(users), (np.arange(users) + 1) % users
-    count = 1 + rng.integers(4, size=2 * users)
-    return _shared(np.concatenate([first, second]), np.tile(np.arange(users), 2), count)
+    users, wide = 3_001, 5
+    user = (np.arange(users)[:, None] + np.arange(wide)).ravel() % users
+    return _shared(user, np.repeat(np.arange(users), wide), 1 + rng.integers(3, size=len(user)))
 
 
-def twins() -> PairHistogram:
-    """Hard: users in groups hold the same pairs equally often, so all choices look alike."""
-    groups, together, held = 60, 7, 12
-    user = np.repeat(np.arange(groups * together), held)
-    pair = (user // together) * (held // 2) + np.tile(np.arange(held), groups * together)
-    return _shared(user, pair)
+def planes() -> PairHistogram:
+    """Hard: projective planes, in which any two pairs share one user and all choices look alike."""
+    users, pairs = list[Ints](), list[Ints]()
+    for order in (3, 5, 7, 11, 13):
+        points = _points(order)
+        user, pair = np.nonzero(points @ points.T % order == 0)
+        before = sum(int(done.max()) + 1 for done in users[-1:])
+        users.append(user + before)
+        pairs.append(pair + before)
+    return _shared(np.concatenate(users), np.concatenate(pairs))
+
+
+def _points(order: int) -> Ints:
+    """The points of the projective plane over the integers modulo a prime; its lines are alike."""
+    n = np.arange(order)
+    far, farther = np.array([[0, 0, 1]]), np.stack([0 * n, 0 * n + 1, n], axis=1)
+    near = np.stack([0 * n.repeat(order) + 1, n.repeat(order), np.tile(n, order)], axis=1)
+    return np.concatenate([near, farther, far])
 
 
 LOGS: dict[str, Callable[[], PairHistogram]] = {
@@ -146,7 +157,7 @@ LOGS: dict[str, Callable[[], PairHistogram]] = {
             tiny,
             hub,
             ring,
-            twins,
+            planes,
         )
     },
 }
