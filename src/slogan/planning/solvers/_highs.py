@@ -198,7 +198,7 @@ class Running:
             warm.col_value = start.tolist()
             self._highs.setSolution(warm)
         if integer:
-            self._highs.cbMipLogging += self._listen
+            self._highs.cbMipInterrupt += self._listen
             self._highs.cbMipImprovingSolution += self._gain
             self._highs.cbMipUserSolution += self._take
         # highspy's own startSolve() allows one solver in a process.

@@ -50,9 +50,11 @@ _FOR_PRICES = 0.25
 # Adding new rows takes about as long as adding the first ones, or slightly longer.
 _AS_LONG_AGAIN = 1.5
 # Branch and bound on counts and on clicks run side by side for this share of the time.
-_FOR_BOTH = 0.25
-# Entries up to which branch and bound is tried: on the counts at once, on the clicks later.
-_PLAIN = 200_000
+_FOR_BOTH = 0.4
+# Entries up to which branch and bound is tried: on the counts at once, on the clicks later. Clicks
+# are tried only where they are at most this many times the entries of the counts: single clicks of
+# pairs with hundreds of them hardly differ, and HiGHS would not finish its presolve.
+_PLAIN, _MOST_TIMES = 200_000, 20
 # On fewer entries than this it runs alone first, for some nodes and at most this many seconds, so
 # that an easy problem has the same answer every time.
 _TINY, _FEW_NODES, _SHORTLY = 2_000, 100, 2.0
@@ -191,8 +193,9 @@ class _Race:
         self._deadline = time.monotonic() + effort.time_limit
         self._bound = int(problem.upper.sum())
         entries = int(problem.upper @ np.diff(problem.columns.indptr))
-        self._provable = self._bound < _LARGE and entries <= _PLAIN
-        self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
+        most = min(_PLAIN, _MOST_TIMES * problem.columns.nnz)
+        self._provable = self._bound < _LARGE and entries <= most
+        self._decided = math.inf
 
     def run(self) -> tuple[Ints, int]:
         """The best counts and the bound when value and bound meet, or time or patience ends."""
@@ -263,6 +266,7 @@ class _Race:
         if self._provable and search.rounds >= _FIRST_ROUNDS:
             self._provable = False
             left = max(_LEAST_TIME, self._deadline - time.monotonic())
+            self._decided = time.monotonic() + _FOR_BOTH * left
             effort = replace(self._effort, time_limit=left)
             self._proofs.append(on_clicks(self._problem, relaxed, search.x, effort))
         if len(self._proofs) > 1 and time.monotonic() > self._decided:
@@ -303,8 +307,9 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
             if proofs.pop().optimal or counts.sum() >= effort.goal:
                 return counts, bound
             left = effort.time_limit - (time.monotonic() - begin)
-            effort = replace(effort, time_limit=max(_LEAST_TIME, left))
-        elif entries <= _PLAIN and problem.pairs < _LARGE:
+            best = counts if start is None else max(counts, start, key=np.sum)
+            effort = replace(effort, time_limit=max(_LEAST_TIME, left), start=best)
+        if entries <= _PLAIN and problem.pairs < _LARGE:
             proofs = [on_counts(problem, effort)]
         return _Race(problem, effort, proofs).run()
     except BaseException:
