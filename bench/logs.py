@@ -177,7 +177,7 @@ def _shared(
     *,
     query: Callable[[Ints], Ints] | None = None,
 ) -> PairHistogram:
-    """Rows of one user and pair added up; pairs without a query of their own are each one."""
+    """Rows of one user and pair added up; each pair is a query unless a function names it."""
     count = np.ones(len(user)) if count is None else count
     key, row = np.unique(user * (pair.max() + 1) + pair, return_inverse=True)
     user, pair = np.divmod(key, pair.max() + 1)

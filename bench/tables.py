@@ -162,8 +162,8 @@ def _slower(store: Store, cases: list[Case], peers: tuple[str, ...], seconds: fl
         if not mine["proven"] or mine["seconds"] > 1.5 * proofs[first] + 0.3:
             own = f"{mine['seconds']:.3g} s" if mine["proven"] else "not at all"
             late.append(f"{case.log} {case.budget} ({own}, {first} {proofs[first]:.3g} s)")
-    said = f"- {OURS} proves the optimum in at most 1.5 × the fastest peer's time + 0.3 s"
-    return [f"{said} in {known - len(late)} of {known}; not in {'; '.join(late) or 'none'}"]
+    quick = f"- {OURS} proves the optimum in at most 1.5 × the fastest peer's time + 0.3 s"
+    return [f"{quick} in {known - len(late)} of {known}; not in {'; '.join(late) or 'none'}"]
 
 
 def _integrals(
