@@ -176,7 +176,6 @@ class Running:
         integer: bool,
         start: Floats | None = None,
         method: str = "choose",
-        nodes: int | None = None,
     ) -> None:
         self._asked, self._integer, self._report = problem, integer, effort.report
         self._patience = effort.patience
@@ -190,8 +189,6 @@ class Running:
         self._offered: Floats | None = None
         self._highs = _ready(problem, effort, integer=integer)
         self._highs.setOptionValue("solver", method)
-        if nodes is not None:
-            self._highs.setOptionValue("mip_max_nodes", nodes)
         self._highs.HandleUserInterrupt = True
         if start is not None:
             warm = highspy.HighsSolution()
@@ -231,6 +228,11 @@ class Running:
     def finished(self) -> bool:
         """Whether HiGHS has finished by itself."""
         return not self._thread.is_alive()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; whether HiGHS has finished by itself."""
+        self._thread.join(seconds)
+        return self.finished
 
     @property
     def bound(self) -> float:

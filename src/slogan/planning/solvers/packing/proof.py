@@ -23,12 +23,11 @@ class Proof:
         *,
         single: Clicks | None = None,
         start: Ints | None,
-        nodes: int | None = None,
     ) -> None:
         self._single, self._size = single, len(problem.cost)
         alone = replace(effort, patience=math.inf, report=quiet)
         begin = None if start is None else self._variables(start)
-        self._running = Running(problem, alone, integer=True, start=begin, nodes=nodes)
+        self._running = Running(problem, alone, integer=True, start=begin)
 
     @property
     def bound(self) -> int:
@@ -54,6 +53,10 @@ class Proof:
         """Propose counts to continue from, if they are better than those it has."""
         if x.sum() > self.counts.sum():
             self._running.offer(self._variables(x))
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; whether it has ended by itself."""
+        return self._running.ends_within(seconds)
 
     def wait(self) -> tuple[Ints, int]:
         """Let it end by itself; its best counts and its bound."""
@@ -81,11 +84,8 @@ class Proof:
         return counts.astype(np.int64)
 
 
-def on_counts(problem: Packing, effort: Effort, *, nodes: int | None = None) -> Proof:
-    """Branch and bound on the counts: it proves easy problems within a second.
-
-    With at most this many nodes, its answer is the same on any machine.
-    """
+def on_counts(problem: Packing, effort: Effort) -> Proof:
+    """Branch and bound on the counts: it proves easy problems within a second."""
     plain = Model(
         rows=problem.rows,
         row_lower=np.full(len(problem.limit), -np.inf),
@@ -94,7 +94,7 @@ def on_counts(problem: Packing, effort: Effort, *, nodes: int | None = None) -> 
         upper=problem.upper.astype(np.float64),
         pairs=problem.pairs,
     )
-    return Proof(plain, effort, start=effort.start, nodes=nodes)
+    return Proof(plain, effort, start=effort.start)
 
 
 def on_clicks(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Proof:

@@ -55,9 +55,9 @@ _FOR_BOTH = 0.4
 # are tried only where they are at most this many times the entries of the counts: single clicks of
 # pairs with hundreds of them hardly differ, and HiGHS would not finish its presolve.
 _PLAIN, _MOST_TIMES = 200_000, 20
-# On fewer entries than this it runs alone first, for some nodes and at most this many seconds, so
-# that an easy problem has the same answer every time.
-_TINY, _FEW_NODES, _SHORTLY = 2_000, 100, 2.0
+# On fewer entries than this it runs alone first, at most this many seconds, so that an easy problem
+# has the same answer every time.
+_TINY, _SHORTLY = 2_000, 2.0
 # Seconds: the time of HiGHS at the very end, and between checks when only it is still running.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
@@ -299,18 +299,14 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
     effort, proofs = replace(effort, start=start), list[Proof]()
     entries = problem.columns.nnz
     try:
-        if entries <= _TINY:
-            begin = time.monotonic()
-            shortly = replace(effort, time_limit=min(_SHORTLY, effort.time_limit / 4))
-            proofs = [on_counts(problem, shortly, nodes=_FEW_NODES)]
-            counts, bound = proofs[0].wait()
-            if proofs.pop().optimal or counts.sum() >= effort.goal:
-                return counts, bound
-            left = effort.time_limit - (time.monotonic() - begin)
-            best = counts if start is None else max(counts, start, key=np.sum)
-            effort = replace(effort, time_limit=max(_LEAST_TIME, left), start=best)
         if entries <= _PLAIN and problem.pairs < _LARGE:
             proofs = [on_counts(problem, effort)]
+        if entries <= _TINY and proofs:
+            begin = time.monotonic()
+            if proofs[0].ends_within(min(_SHORTLY, effort.time_limit / 4)):
+                return proofs.pop().wait()
+            left = effort.time_limit - (time.monotonic() - begin)
+            effort = replace(effort, time_limit=max(_LEAST_TIME, left))
         return _Race(problem, effort, proofs).run()
     except BaseException:
         for proof in proofs:
