@@ -32,6 +32,8 @@ _HALF, _LEAST_TIME = 0.5, 0.05
 """The part of the time for the relaxation; seconds for each problem, even if time is up."""
 
 Binding = Literal["epsilon", "delta", "both"]
+Unsolved = Literal["time", "budget", "solver"]
+"""Why a larger budget was not solved: no time, none is planned with, or the solver failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -40,7 +42,12 @@ class Relaxed:
 
     value: float
     worth: Floats
-    """Price times b of each user with a price, the highest first; without the users' numbers."""
+    """Price times b of each user, by the number of the user."""
+
+    @property
+    def priced(self) -> Floats:
+        """The worth of the users with a price, the highest first."""
+        return -np.sort(-self.worth[self.worth > 0])
 
     @property
     def elasticity(self) -> float:
@@ -49,12 +56,13 @@ class Relaxed:
 
     def quantile(self, share: float) -> float:
         """The worth that this share of the users with a price does not exceed; 0 without any."""
-        return float(np.quantile(self.worth, share)) if len(self.worth) else 0.0
+        return float(np.quantile(self.priced, share)) if self.worth.any() else 0.0
 
     def carried_by(self, share: float) -> float:
-        """The part of all worth that is the budget of this share of the users with a price."""
-        first = math.ceil(share * len(self.worth))
-        return float(self.worth[:first].sum() / self.worth.sum()) if len(self.worth) else 0.0
+        """The part of all worth that belongs to this share of the users with a price."""
+        priced = self.priced
+        first = math.ceil(share * len(priced))
+        return float(priced[:first].sum() / priced.sum()) if len(priced) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -76,8 +84,8 @@ class Prices:
     limited_by: Binding
     relaxed: Relaxed | None
     """None if the relaxation was not solved in time."""
-    larger: Larger | None
-    """None if the program was not solved again."""
+    larger: Larger | Unsolved
+    """The plan for a larger budget, or why there is none."""
 
 
 def prices(
@@ -102,14 +110,12 @@ def prices(
     begin = time.monotonic()
     relaxed = relaxation_prices(program, effort.time_limit * (_HALF if again else 1.0))
     left = max(_LEAST_TIME, effort.time_limit - (time.monotonic() - begin))
-    more = larger_budget(budget) if again else None
+    shorter = replace(effort, time_limit=left)
     return Prices(
         users_at_limit=len(users_at_limit(program, counts)),
         limited_by=binding(budget),
         relaxed=relaxed,
-        larger=None
-        if more is None
-        else _solved_again(program, counts, more, solver, replace(effort, time_limit=left)),
+        larger=_larger(program, counts, budget, solver, shorter) if again else "time",
     )
 
 
@@ -147,9 +153,9 @@ def relaxation_prices(program: Program, time_limit: float) -> Relaxed | None:
     kept = np.flatnonzero(possible)
     upper = program.upper[kept].astype(np.float64)
     problem = model(program, kept=kept, upper=upper)
-    users = len(np.unique(hist.user[possible[hist.pair]]))  # their rows are the first
+    users = np.unique(hist.user[possible[hist.pair]])  # their rows are the first
     limit = problem.row_upper.copy()
-    limit[:users] *= _MORE
+    limit[: len(users)] *= _MORE
     raised = replace(problem, row_upper=limit)
     effort = Effort(time_limit=max(_LEAST_TIME, time_limit), report=quiet)
     answer = Running(raised, effort, integer=False, method="ipm").wait()
@@ -157,12 +163,9 @@ def relaxation_prices(program: Program, time_limit: float) -> Relaxed | None:
         return None
     price = np.where(-answer.prices > _NO_PRICE, -answer.prices, 0.0)
     reduced = np.maximum(0.0, 1.0 - problem.rows.T @ price)
-    worth = price * problem.row_upper
-    of_users = worth[:users]
-    return Relaxed(
-        value=float(worth.sum() + upper @ reduced),
-        worth=-np.sort(-of_users[of_users > 0]),
-    )
+    of_rows, worth = price * problem.row_upper, np.zeros(hist.users)
+    worth[users] = of_rows[: len(users)]
+    return Relaxed(value=float(of_rows.sum() + upper @ reduced), worth=worth)
 
 
 def binding(budget: PrivacyBudget) -> Binding:
@@ -194,16 +197,19 @@ def _both(budget: PrivacyBudget) -> tuple[float, float]:
     return budget.epsilon_value, -math.log1p(-budget.delta_value)
 
 
-def _solved_again(
+def _larger(
     program: Program, counts: Ints, budget: PrivacyBudget, solver: str, effort: Effort
-) -> Larger | None:
-    """The program under another budget, from counts that it allows; nothing worse is returned."""
-    other = replace(program, constraints=program.constraints.under(budget.allowance))
+) -> Larger | Unsolved:
+    """The program under a larger budget, from the released counts; nothing worse is returned."""
+    more = larger_budget(budget)
+    if more is None:
+        return "budget"
+    other = replace(program, constraints=program.constraints.under(more.allowance))
     effort = replace(effort, start=counts, report=quiet)
     try:
         answer = solvers.load(solver)(other, effort)
     except SolverError:
-        return None
+        return "solver"
     found = plan(answer.x, other.constraints).counts
     value = max(other.value(found), other.value(counts))
-    return Larger(budget=budget, value=value, bound=max(value, answer.bound))
+    return Larger(budget=more, value=value, bound=max(value, answer.bound))
