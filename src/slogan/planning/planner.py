@@ -34,7 +34,7 @@ from slogan.randomness import Randomness
 
 _FOR_THE_REST = 0.25
 """The part of the time limit for the best counts once the least budget is known."""
-_FOR_PRICES, _LEAST_FOR_PRICES = 0.25, 0.25
+_FOR_PRICES, _LEAST_FOR_PRICES = 0.25, 0.5
 """The time for prices, as a part of the run so far; and in seconds, at least."""
 _NEARLY_ALL = 0.9
 """A search that took this part of its time limit was stopped by it."""
