@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.shapes import search, visits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.strategies import budgets, histogram, shared_histograms, starts
 
-from bench.shapes import search, visits
 from slogan.budget import PrivacyBudget
 from slogan.errors import SolverError
 from slogan.planning import prices as module
