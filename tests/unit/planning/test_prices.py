@@ -151,6 +151,16 @@ def test_only_the_largest_whole_counts_keep_the_elasticity_below_one():
     assert relaxation_prices(one, 10.0).elasticity == 0
 
 
+def test_of_several_prices_those_for_more_budget_are_taken():
+    """One click uses the limit exactly: less budget loses it, slightly more adds nothing."""
+    budget = PrivacyBudget(exp_epsilon=2, delta="0.5")
+    program = OutputSize().program(privacy_constraints(histogram([[1], [1]]), budget))
+    relaxed = relaxation_prices(program, 10.0)
+
+    assert (relaxed.value, relaxed.elasticity) == (1, 0)
+    assert linear(program, 0.9)[0] == pytest.approx(0.9)
+
+
 def test_the_distribution_counts_users_with_a_price_only():
     relaxed = Relaxed(value=20.0, worth=np.array([0.0, 1, 4, 0, 2, 3, 0]))
 
