@@ -139,6 +139,7 @@ def _planned(summary: SanitizedSummary) -> list[str]:
             f"Solver: {summary.solver}, {summary.status}, gap {summary.gap:.4%}. "
             f"Per-user budget: {summary.budget_per_user:.4g}."
         )
+        lines += [] if summary.prices is None else summary.prices.words
     return lines
 
 

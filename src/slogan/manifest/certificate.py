@@ -71,6 +71,49 @@ class LogSizes:
     pairs: Count
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaxationPrices:
+    """What the users' budgets are worth in the linear relaxation, as a distribution."""
+
+    value: Share
+    """The optimum of the relaxation, in the objective's own unit."""
+    users: Count
+    """Users whose budget has a price."""
+    elasticity: Share
+    """By how many percent the value grows with one percent more budget, by the prices."""
+    worth: dict[str, Share]
+    """What one user's whole budget is worth, as quantiles over the users with a price."""
+    top_shares: dict[str, Share]
+    """The part of all worth that belongs to the users with the highest prices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargerBudget:
+    """What was found by solving again under a budget 10% larger."""
+
+    epsilon: float
+    delta: float
+    budget_per_user: float
+    value: Share
+    bound: Share
+    """Proven: no plan under that budget is better."""
+    gain: Share
+    """The value relative to the released one, minus 1."""
+    gain_at_most: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPrices:
+    """Which users' limits bind, and what budget is worth."""
+
+    users_at_limit: Count
+    """Users for whom no further click of any of their pairs fits."""
+    limited_by: Literal["epsilon", "delta", "both"]
+    relaxation: RelaxationPrices | None
+    larger_budget: LargerBudget | None
+    words: tuple[str, ...]
+
+
 class Input(Record):
     """A file or address of the log."""
 
@@ -148,6 +191,8 @@ class SanitizedSummary(_RealRowsSummary):
     """The least budget per user found for it, which is that of the release."""
     budget_lower_bound: float | None = None
     """Proven: no smaller budget per user reaches it."""
+    prices: BudgetPrices | None = None
+    """Of packing objectives with exact counts, solved in this process."""
     convergence: tuple[tuple[int, float, float], ...] = ()
     """Of the distributed solver: steps, value and bound."""
 

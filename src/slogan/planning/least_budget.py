@@ -6,6 +6,7 @@ grows: a solver's counts and its bounds close in on the least b from both sides.
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -92,24 +93,32 @@ def least_budget(
 
 def budget_of(counts: Ints, constraints: PrivacyConstraints) -> PrivacyBudget:
     """The least ε and δ of a few digits that allow these counts exactly: ε = b, δ = 1 − e^−b."""
-    charge = float(constraints.charge(counts).max())
-    share = -math.expm1(-charge)
-    # 1 − δ decides where δ is near 1, so its digits are kept too.
-    steps = _unit(charge), min(_unit(share), _unit(1 - share))
-    epsilon, delta = (
-        _rounded_up(number * (1 - _NEARLY), step)
-        for number, step in zip((charge, share), steps, strict=True)
-    )
+    (epsilon, step), (delta, finer) = _written_up(float(constraints.charge(counts).max()), _DIGITS)
     while True:
         budget = PrivacyBudget(epsilon=_written(epsilon), delta=_written(delta))
         if constraints.under(budget.allowance).allows(counts):
             return budget
-        epsilon, delta = epsilon + steps[0], delta + steps[1]
+        epsilon, delta = epsilon + step, delta + finer
 
 
-def _unit(number: float) -> Decimal:
+def budget_for(b: float, *, digits: int) -> PrivacyBudget:
+    """A budget of b per user, rounded up to a few digits: ε = b, δ = 1 − e^−b."""
+    (epsilon, _), (delta, _) = _written_up(b, digits)
+    return PrivacyBudget(epsilon=_written(epsilon), delta=_written(delta))
+
+
+def _written_up(b: float, digits: int) -> Iterator[tuple[Decimal, Decimal]]:
+    """The numbers ε and δ of a few digits for b, rounded up, each with its last unit."""
+    share = -math.expm1(-b)
+    # 1 − δ decides where δ is near 1, so its digits are kept too.
+    units = _unit(b, digits), min(_unit(share, digits), _unit(1 - share, digits))
+    for number, unit in zip((b, share), units, strict=True):
+        yield _rounded_up(number * (1 - _NEARLY), unit), unit
+
+
+def _unit(number: float, digits: int) -> Decimal:
     """The unit of the last digit that is kept."""
-    return Decimal(1).scaleb(Decimal(number).adjusted() + 1 - _DIGITS)
+    return Decimal(1).scaleb(Decimal(number).adjusted() + 1 - digits)
 
 
 def _rounded_up(number: float, unit: Decimal) -> Decimal:

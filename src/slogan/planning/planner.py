@@ -17,9 +17,15 @@ from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
 from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.least_budget import LeastBudget, least_budget
-from slogan.planning.objectives import Objective, TargetedObjective, program_of
+from slogan.planning.objectives import (
+    Objective,
+    PackingObjective,
+    TargetedObjective,
+    program_of,
+)
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
+from slogan.planning.prices import Prices, prices
 from slogan.planning.program import Program, Solution, Status, empty, gap, status
 from slogan.planning.sampling import sample_users
 from slogan.planning.solvers import Effort, Solver, quiet
@@ -28,6 +34,10 @@ from slogan.randomness import Randomness
 
 _FOR_THE_REST = 0.25
 """The part of the time limit for the best counts once the least budget is known."""
+_FOR_PRICES, _LEAST_FOR_PRICES = 0.25, 0.5
+"""The time for prices, as a part of the run so far; and in seconds, at least."""
+_NEARLY_ALL = 0.9
+"""A search that took this part of its time limit was stopped by it."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -126,6 +136,28 @@ class Planner:
             solution=solution,
             plan=planned,
         )
+
+    def prices(self, planned: Planned) -> Prices | None:
+        """What limits a plan, and what a larger budget would give; None unless it is a packing.
+
+        A search that its time limit stopped would find more under the same budget too, so a second
+        one says nothing about a larger budget.
+        """
+        if not isinstance(self.objective, PackingObjective):
+            return None
+        spent = self.steps.seconds
+        searched = spent.get("solve", 0.0) + spent.get("budget", 0.0)
+        proven = planned.solution.status is Status.OPTIMAL
+        time_limit = max(_LEAST_FOR_PRICES, _FOR_PRICES * sum(spent.values()))
+        with self.steps.step("prices"):
+            return prices(
+                planned.program,
+                planned.plan.counts,
+                self.budget,
+                solver=self.solver.name,
+                effort=replace(self.solver.effort, time_limit=time_limit),
+                again=proven or searched < _NEARLY_ALL * self.solver.time_limit,
+            )
 
     def laplace(self, hist: PairHistogram, mode: LaplaceCounts, rng: Randomness) -> Planned:
         """Noisy counts for the log without influential users: [Hong12, 4.2], a heuristic."""

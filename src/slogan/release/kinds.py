@@ -1,7 +1,7 @@
 """The kinds of releases: real rows under a plan, real rows drawn rarely, and synthetic users."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from slogan.budget import exact
 from slogan.dp.accounting import Cost
 from slogan.dp.private_rows import expected_exposed
 from slogan.dp.statistics import PrivateHistogram, Spending, Statistics, weight_needed
+from slogan.logs.words import worded
 from slogan.manifest.certificate import (
+    BudgetPrices,
     LogSizes,
     PrivateRowsSummary,
     SanitizedSummary,
@@ -19,12 +21,15 @@ from slogan.manifest.certificate import (
 from slogan.manifest.manifest import Claims, Outputs, PrivateRowsOutputs, Spent
 from slogan.manifest.promise import REQUIRE
 from slogan.modes import ExactCounts, LaplaceCounts
+from slogan.planning import objectives
 from slogan.planning.constraints import PrivacyConstraints
 from slogan.planning.least_budget import LeastBudget
 from slogan.planning.plan import Plan
+from slogan.planning.prices import Prices
 from slogan.planning.program import Program, Solution, Status, gap, status
 from slogan.release.base import Release
 from slogan.report import curator as charts
+from slogan.report.prices import price_figures
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -41,6 +46,8 @@ class SanitizedRelease(Release):
     plan: Plan
     least: LeastBudget | None = None
     """If a utility was required in place of a budget: what is proven about smaller ones."""
+    prices: Prices | None = None
+    """Which users' limits bind and what budget is worth; None if that is not computed."""
 
     @property
     def value(self) -> float:
@@ -83,10 +90,22 @@ class SanitizedRelease(Release):
             required=None if least is None else int(self.parameters[REQUIRE] or 0),
             budget_needed=None if least is None else self.budget.per_user,
             budget_lower_bound=None if least is None else least.lower_bound,
+            prices=self._prices,
             convergence=self.solution.trace,
             size_bound=self._size_bound,
             exposed_users_expected=self.constraints.expected_exposed(self.plan.counts),
         )
+
+    @property
+    def _prices(self) -> BudgetPrices | None:
+        if self.prices is None:
+            return None
+        quality = gap(value=self.value, bound=self.bound)
+        open_gap = 0.0 if self.status is Status.OPTIMAL else quality
+        unit = objectives.load(self.objective).utility
+        figures = price_figures(self.prices, self.budget, self.value, unit=unit, gap=open_gap)
+        words = tuple(worded(text, self.log.items) for text in figures.words)
+        return replace(figures, words=words)
 
     def write_curators_tables(self, curator: Path) -> None:
         """Write the tables of real and new user-IDs, and of removed users."""

@@ -244,6 +244,26 @@ class CuratorPage(Page):
         ]
 
     @property
+    def worth(self) -> list[Fact]:
+        """Whose limits bind, and how what budget is worth is distributed over users."""
+        c = self.certificate
+        if not isinstance(c, PlannedCertificate) or c.prices is None:
+            return []
+        full = f"of {c.shared.users:,}: no further click of any of their pairs fits"
+        facts = [Fact("Users at their limit", f"{c.prices.users_at_limit:,}", full)]
+        if (r := c.prices.relaxation) is None:
+            return facts
+        low, middle, high, most = r.worth.values()
+        spread = f"for the median user with a price; {low:.3g} at 10%, {high:.3g} at 90%"
+        top = ", ".join(f"{part:.0%} by the top {share}" for share, part in r.top_shares.items())
+        return [
+            *facts,
+            Fact("Users with a price", f"{r.users:,}", f"in the relaxation; of all worth, {top}"),
+            Fact("Worth of a budget", f"{middle:.3g}", f"{spread}, {most:.3g} at most"),
+            Fact("Elasticity", f"{r.elasticity:.2f}", "% more value for 1% more budget, by prices"),
+        ]
+
+    @property
     def charts(self) -> list[Chart]:
         """The charts of the figures there are."""
         c, charts = self.certificate, list[Chart]()

@@ -159,15 +159,17 @@ def sanitize(
         counted.require_shared_pairs()
         ids = job.id_kind()
         planner = Planner(goal, spendable, solving, job.steps)
-        least = None
+        least = priced = None
         if require is not None:
             least, planned = planner.required(counted.hist, require)
+            priced = replace(planner, budget=least.budget).prices(planned)
         elif isinstance(mode, LaplaceCounts):
             planned = planner.laplace(counted.hist, mode, job.rng)
         elif apart and counted.stayed:
             planned, counted = apart.plan(counted, planner)
         else:
             planned = planner.exact(counted.hist)
+            priced = planner.prices(planned)
         with job.steps.step("sample"):
             output_log = planned.sample(job.rng)
             names = job.names_for(output_log, ids)
@@ -190,4 +192,5 @@ def sanitize(
             solution=planned.solution,
             plan=planned.plan,
             least=least,
+            prices=priced,
         )
