@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.logs import histogram
 from slogan.budget import PrivacyBudget
 from slogan.planning import objectives
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
-from slogan.planning.objectives import Largest
+from slogan.planning.plan import Plan
 from slogan.planning.program import Program
 
 
@@ -42,6 +43,7 @@ class Case:
         budget = PrivacyBudget(exp_epsilon=self.exp_epsilon, delta=self.delta)
         return privacy_constraints(histogram(self.log), budget)
 
-    def program(self, largest: Largest) -> Program:
+    def program(self, largest: Callable[[], tuple[Plan, float]]) -> Program:
         """The utility problem; `largest` gives λ to frequent_pairs only."""
-        return objectives.program_of(objectives.load(self.objective)(), self.constraints, largest)
+        goal = objectives.load(self.objective)()
+        return objectives.program_of(goal, self.constraints, lambda *_, **_limits: largest())

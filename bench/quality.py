@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -15,7 +16,6 @@ from bench.cases import Case
 from bench.harness import PRESOLVED, Question
 from bench.logs import LOGS, SHAPES, has_several_pairs_of_a_query
 from bench.store import Record, Store
-from slogan.planning.objectives import Largest
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.planning.plan import Plan, plan
 
@@ -128,7 +128,7 @@ def _variants(
     return () if now or better is None else (better,)
 
 
-def _largest(case: Case, store: Store, seconds: float) -> Largest:
+def _largest(case: Case, store: Store, seconds: float) -> Callable[[], tuple[Plan, float]]:
     """λ for F-UMP, found once and kept, so that every peer and every run has the same |O|."""
 
     def largest() -> tuple[Plan, float]:

@@ -40,7 +40,7 @@ GROUPS = {
         *("sanitize", "SanitizedRelease", "SanitizedSummary"),
         *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Labels"),
     ),
-    "What utility means": ("OutputSize", "Diversity", "QueryDiversity", "FrequentPairs"),
+    "What utility means": ("OutputSize", "Diversity", "QueryDiversity", "FrequentPairs", "Joint"),
     "Where counts come from": ("ExactCounts", "PrivateCounts", "LaplaceCounts", "SyntheticUsers"),
     "How it is computed": ("Solver", "DuckDB", "Spark"),
     "Looking at a release": (

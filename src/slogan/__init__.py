@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from slogan.modes import SyntheticUsers as SyntheticUsers
     from slogan.planning.objectives.diversity import Diversity as Diversity
     from slogan.planning.objectives.frequent_pairs import FrequentPairs as FrequentPairs
+    from slogan.planning.objectives.joint import Joint as Joint
     from slogan.planning.objectives.output_size import OutputSize as OutputSize
     from slogan.planning.objectives.query_diversity import QueryDiversity as QueryDiversity
     from slogan.planning.solvers import Solver as Solver
@@ -80,6 +81,7 @@ _NAMES = {
     "modes": ("ExactCounts", "LaplaceCounts", "PrivateCounts", "SyntheticUsers"),
     "planning.objectives.diversity": ("Diversity",),
     "planning.objectives.frequent_pairs": ("FrequentPairs",),
+    "planning.objectives.joint": ("Joint",),
     "planning.objectives.output_size": ("OutputSize",),
     "planning.objectives.query_diversity": ("QueryDiversity",),
     "planning.solvers": ("Solver",),

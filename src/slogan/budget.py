@@ -62,11 +62,20 @@ def exp_rounded_down(power: Fraction) -> Fraction:
 
 def at_most(number: Number, digits: int = 4) -> str:
     """A positive number for people, rounded up: 2.719 for e, 22,030 for e^10, 1e-06 for 1/10^6."""
-    value, up = Fraction(str(number)), Context(prec=digits, rounding=ROUND_CEILING)
-    shown = up.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(up)
+    return _shown(number, digits, ROUND_CEILING)
+
+
+def at_least(number: Number, digits: int = 4) -> str:
+    """A number for people, rounded down: 2.718 for e, 0 for 0."""
+    return _shown(number, digits, ROUND_FLOOR) if number else "0"
+
+
+def _shown(number: Number, digits: int, rounding: str) -> str:
+    value, context = Fraction(str(number)), Context(prec=digits, rounding=rounding)
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
     if -5 < (power := shown.adjusted()) < 15:
         return f"{shown:,f}"
-    return f"{shown.scaleb(-power, up):f}e{power:+03d}"
+    return f"{shown.scaleb(-power, context):f}e{power:+03d}"
 
 
 @dataclass(frozen=True, kw_only=True)

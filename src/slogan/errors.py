@@ -6,7 +6,7 @@ None contains a query, a url or a user-ID.
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,8 +14,9 @@ _OPTION = re.compile(
     r"--([a-z]+(?:-[a-z]+)*)"
     r"(?: ([0-9][\w./]*|[A-Z]{2,}|[a-z_]+(?:,[a-z_]+)+|[a-z_]+(?:-1|1252)?\b))?"
 )
+_PARTS = re.compile(r"--(weights|at-least) ([a-z_]+=[0-9./]*[0-9](?:,[a-z_]+=[0-9./]*[0-9])*)")
 _VALUE = re.compile(
-    "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|taxonomy|skip|keep|latin-1"
+    "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|joint|taxonomy|skip|keep|latin-1"
     "|cp1252|none|all|comma|semicolon|pipe|tab|csv|spectral"
 )
 _FLAGS = frozenset(
@@ -29,6 +30,8 @@ _INSIDE = {
     "spark-master": "engine=Spark(master={})",
     "laplace-bound": "counts=LaplaceCounts(bound={})",
     "laplace-epsilon": "counts=LaplaceCounts(epsilon={})",
+    "weights": "objective=Joint(weights={})",
+    "at-least": "objective=Joint(at_least={})",
     "output-size": "objective=FrequentPairs(output_size={})",
     "population": "ledger=Ledger.open({})",
 }
@@ -67,7 +70,15 @@ def in_python(text: str) -> str:
     """The text with options of the command line as arguments: --delta 0.5 becomes delta=0.5."""
     both = "--laplace-bound 2 --laplace-epsilon 1"
     text = text.replace(both, "counts=LaplaceCounts(bound=2, epsilon=1)")
+    text = _PARTS.sub(_joint_argument, text)
     return _OPTION.sub(_argument, text.replace(" -o", " output="))
+
+
+def _joint_argument(option: re.Match[str]) -> str:
+    """--weights output_size=1,diversity=2 as an argument of Joint."""
+    parts = [part.partition("=") for part in option.group(2).split(",")]
+    given = ", ".join(f'"{name}": {number}' for name, _, number in parts)
+    return f"objective=Joint({option.group(1).replace('-', '_')}={{{given}}})"
 
 
 def _argument(option: re.Match[str]) -> str:
@@ -158,15 +169,71 @@ class OutputSizeError(InputError):
 
 
 class RequirementError(InputError):
-    """No budget that protects anybody reaches the required utility."""
+    """The required utility is impossible, or was not reached in the time limit.
 
-    def __init__(self, utility: str, *, required: int, found: int, bound: int) -> None:
+    It is proven impossible if `bound` is below `required`.
+    """
+
+    def __init__(
+        self, utility: str, *, required: int, found: int, bound: int, of_budget: bool = False
+    ) -> None:
+        where = "log and budget" if of_budget else "log"
         more = "" if bound <= found else f" (no more than {bound:,} are possible)"
-        super().__init__(
-            f"{required:,} {utility} cannot be reached: the most for this log is {found:,}{more}",
-            hint=f"give --require {found} or less, or add a longer period of logs",
-        )
+        fewer = f"give --require {found} or less" if found else "leave --require out"
+        if bound < required:
+            problem = (
+                f"{required:,} {utility} cannot be reached: the most for this {where} is "
+                f"{found:,}{more}"
+            )
+            hint = f"{fewer}, or add a longer period of logs"
+        else:
+            problem = (
+                f"{required:,} {utility} were not reached in the time limit: the most found for "
+                f"this {where} is {found:,}{more}"
+            )
+            hint = f"raise --time-limit and --patience, or {fewer}"
+        hint += ", or raise the budget" if of_budget else ""
+        super().__init__(problem, hint=hint)
         self.required, self.found, self.bound = required, found, bound
+
+
+class PartError(InputError):
+    """No output has any utility of one part of a joint objective, or none was found."""
+
+    def __init__(self, part: str, *, impossible: bool) -> None:
+        fix = "lower --min-support, " if part == "frequent_pairs" else ""
+        more = "" if impossible else "raise --time-limit, "
+        what = "no output under this budget has" if impossible else "no output was found that has"
+        super().__init__(
+            f"{what} any utility in {part}, so no share of it is defined",
+            hint=f"{more}{fix}leave {part} out of --weights and --at-least, or raise the budget",
+        )
+        self.part = part
+
+
+class FloorError(InputError):
+    """No output keeps the required shares of all parts of a joint objective, or none was found."""
+
+    def __init__(
+        self, required: Mapping[str, float], nearest: Mapping[str, float], *, impossible: bool
+    ) -> None:
+        floors = " and ".join(f"{share:.4g} of {part}" for part, share in required.items())
+        near = ",".join(f"{part}={_floored(share)}" for part, share in nearest.items())
+        what = (
+            "no output under this budget keeps" if impossible else "no output was found that keeps"
+        )
+        proven = "this is proven" if impossible else "it is not proven to be impossible"
+        more = "" if impossible else "raise --time-limit, or "
+        super().__init__(
+            f"{what} {floors} of what is possible alone; {proven}",
+            hint=f"{more}lower the shares: --at-least {near} is possible; or raise the budget",
+        )
+        self.required, self.nearest, self.impossible = required, nearest, impossible
+
+
+def _floored(share: float) -> str:
+    """A share in percent, rounded down, so that it can be reached."""
+    return f"{math.floor(100 * share) / 100:.2f}"
 
 
 class NoiseError(InputError):

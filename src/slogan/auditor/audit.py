@@ -32,7 +32,13 @@ from slogan.planning.solvers import Solver
 from slogan.progress import Progress, Steps, shown, silent
 from slogan.randomness import Randomness, randomness
 from slogan.release.base import Release
-from slogan.workflows.arguments import budget_from, counts_from, objective_from, solver_from
+from slogan.workflows.arguments import (
+    budget_from,
+    counts_from,
+    objective_from,
+    require_exact_counts,
+    solver_from,
+)
 from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
 from slogan.workflows.synthesize import make_users, synthesize
@@ -84,6 +90,7 @@ def audit(
         raise OptionError(f"{trials} trials are too few", hint="give at least 100")
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     counts = None if isinstance(mode, SyntheticUsers | None) else counts_from(mode)
+    require_exact_counts(goal, counts)
     solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
     settings, start = engines.resolve(engine, log), time.perf_counter()
     source = settings.describe(log)

@@ -14,7 +14,7 @@ from slogan.errors import OptionError
 from slogan.registry import module_names
 from slogan.storage import limits
 
-VERBS = sorted({*module_names("slogan.cli")} - {"app", "options", "terminal"})
+VERBS = sorted({*module_names("slogan.cli")} - {"app", "options", "terminal", "utility"})
 """Each file of this folder that is not named here is a verb, with a function of its name."""
 GROUPS = {
     "look": "Look at a log",

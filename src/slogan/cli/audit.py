@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import AttackedBudget, Counting, Logs, Reading, Trial
+from slogan.cli.options import AttackedBudget, Counting, Logs, Reading
 from slogan.cli.terminal import Json, show, table, watching
+from slogan.cli.utility import Trial
 from slogan.errors import OptionError, VerificationError
 from slogan.modes import Counts, SyntheticUsers
 

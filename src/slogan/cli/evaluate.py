@@ -10,8 +10,8 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Reading, log_and_release
-from slogan.cli.terminal import Json, show, table, watching, with_notes
+from slogan.cli.options import Reading
+from slogan.cli.terminal import Json, log_and_release, show, table, watching, with_notes
 from slogan.modes import ReleaseKind
 
 if TYPE_CHECKING:

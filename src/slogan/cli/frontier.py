@@ -10,8 +10,9 @@ from cyclopts import Group, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Reading, Trial
+from slogan.cli.options import Reading
 from slogan.cli.terminal import Json, show, table, watching, with_notes
+from slogan.cli.utility import Trial
 
 if TYPE_CHECKING:
     from slogan.workflows.frontier import Frontier

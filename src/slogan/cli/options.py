@@ -1,4 +1,4 @@
-"""Options that several verbs share, as groups: reading a log, the privacy budget, the utility."""
+"""Options that several verbs share, as groups: reading a log, the privacy budget, the ledger."""
 
 from __future__ import annotations
 
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     from slogan.logs.header import Header
     from slogan.logs.searchlog import SearchLog
     from slogan.manifest.labels import Labels
-    from slogan.planning.objectives import Objective
-    from slogan.planning.solvers import Solver
 
-PATIENCE = 15.0
-"""As in planning/solvers, which help does not load."""
 _ENGINES = module_names("slogan.engines", packages_only=True)
 ENGINE = "duckdb"
 """The engine that counts unless another is named."""
-_OBJECTIVES = ", ".join(module_names("slogan.planning.objectives"))
-_SOLVERS = ", ".join(module_names("slogan.planning.solvers"))
-_SELECTORS = ", ".join(module_names("slogan.dp.selection"))
 
 ReleaseFolder = Annotated[
     Path, Parameter(name=["--output", "-o"], help="Folder to make for the release.")
@@ -50,7 +43,6 @@ Logs = Annotated[
 
 
 _BUDGET = Group("Privacy budget", sort_key=1)
-_UTILITY = Group("Utility", sort_key=2)
 
 
 @Parameter(name="*", group=Group("Reading the log", sort_key=5))
@@ -169,23 +161,6 @@ class Reading:
         return settings(memory_limit=memory_for_engine(), **own)
 
 
-def log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:
-    """The files of the log, and the release, which is named last."""
-    if len(paths) < 2:
-        given = paths[0] if paths else "LOG"
-        raise OptionError(
-            f"{verb} needs a log and a release",
-            hint=f"name both, the log first: slogan {verb} {given} RELEASE",
-        )
-    releases = [path for path in paths if (Path(path) / "public" / "manifest.json").is_file()]
-    if len(releases) > 1:
-        raise OptionError(
-            f"{verb} takes one release, and {len(releases)} are named",
-            hint=f"name the log, then one release: slogan {verb} {paths[0]} {releases[-1]}",
-        )
-    return list(paths[:-1]), paths[-1]
-
-
 def _setting(text: str) -> tuple[str, str]:
     key, mark, value = text.partition("=")
     if not (key and mark):
@@ -238,6 +213,11 @@ class RowsBudget(Budgeting):
         "In place of a budget: the utility to reach, such as 1000 clicks. Finds the least ε and δ "
         "for it on the log, with a proven lower bound. The release records it."
     )
+    minimize: Literal["exposure"] | None = None
+    (
+        "With a budget and --require: of the plans that reach the utility, release one that is "
+        "expected to show rows of the fewest users, with a proven lower bound."
+    )
     accept_weak_privacy: Annotated[bool, Parameter(negative="")] = False
     "--counts private only: release although ε is above 10. The release records it."
 
@@ -245,13 +225,17 @@ class RowsBudget(Budgeting):
 
     def given(self) -> PrivacyBudget | None:
         """The budget; None if a utility is required in its place."""
-        if self.require is None:
+        if self.require is None and self.minimize is None:
             return self.budget()
 
-        from slogan.workflows.arguments import require_alone
+        from slogan.workflows.arguments import require_alone, require_with_budget
 
-        require_alone(self.require, self.epsilon, self.exp_epsilon, self.delta)
-        return None
+        typed = self.epsilon, self.exp_epsilon, self.delta
+        if self.minimize is None:
+            require_alone(self.require, *typed)
+            return None
+        require_with_budget(self.minimize, self.require, *typed)
+        return self.budget()
 
 
 @Parameter(name="*", group=_BUDGET)
@@ -283,78 +267,6 @@ class AttackedBudget(Budgeting):
 
     delta: str | None = None
     "δ of the release to attack [required], with its meaning in the verb that --mode names."
-
-
-@Parameter(name="*", group=_UTILITY)
-@dataclass(frozen=True, kw_only=True)
-class Utility:
-    """What should be kept, and how hard to try."""
-
-    objective: Annotated[str, Parameter(help=f"One of: {_OBJECTIVES}.")] = "output_size"
-    min_support: str | None = None
-    "frequent_pairs only: a pair is frequent if it has this share of all clicks. Default 1/500."
-    output_size: int | None = None
-    "frequent_pairs only: clicks to release, at most λ (the most that is possible). Default λ/2."
-    solver: Annotated[
-        str,
-        Parameter(
-            help=f"auto, {_SOLVERS}, or distributed (on Spark). When in doubt, leave it out."
-        ),
-    ] = "auto"
-    time_limit: float = 60.0
-    "Most seconds for each problem."
-    patience: float = PATIENCE
-    "Seconds without a better solution after which the search stops. 0 uses the whole time limit."
-    gap: float = 1e-4
-    "Stop when the solution is this close to the proven bound, as a share of it."
-
-    def build(self) -> Objective:
-        """The objective with its own options."""
-        return _objective(self.objective, self.min_support, self.output_size)
-
-    def chosen_solver(self, *, private: bool = False) -> Solver | None:
-        """The solver and its limits; None where private counts need none and none is named."""
-        from slogan.planning.solvers import Solver
-
-        if private and self.solver == "auto":
-            return None
-        patience = self.patience or None
-        return Solver(self.solver, time_limit=self.time_limit, gap=self.gap, patience=patience)
-
-
-@Parameter(name="*", group=_UTILITY)
-@dataclass(frozen=True, kw_only=True)
-class Trial(Utility):
-    """The same where many budgets are tried."""
-
-    time_limit: float = 10.0
-    "Most seconds for each problem."
-
-
-@Parameter(name="*", group=_UTILITY)
-@dataclass(frozen=True, kw_only=True)
-class Synthesis:
-    """What the synthetic log should keep."""
-
-    objective: Annotated[str, Parameter(help=f"One of: {_OBJECTIVES}.")] = "output_size"
-    output_size: int | None = None
-    "frequent_pairs only: clicks to release. By default as many as the noisy counts add up to."
-    association: Annotated[
-        str | None,
-        Parameter(
-            help="Which pairs made-up users have together: domains (by site), spectral (by pair), "
-            "taxonomy (by the categories of a file) or independent (at random)."
-        ),
-    ] = None
-    taxonomy: Path | None = None
-    "Public file with lines of host or domain, tab, category. It must not be made from the log."
-    selector: Annotated[
-        str, Parameter(help=f"How pairs are selected: {_SELECTORS}. When in doubt, leave it out.")
-    ] = PrivateCounts.selector
-
-    def build(self) -> Objective:
-        """The objective with its own options."""
-        return _objective(self.objective, None, self.output_size)
 
 
 @Parameter(name="*", group=Group("Counts", sort_key=3))
@@ -399,22 +311,6 @@ class Counting:
                 hint="for example --laplace-bound 2 --laplace-epsilon 1",
             )
         return LaplaceCounts(**given)
-
-
-def _objective(name: str, min_support: str | None, output_size: int | None) -> Objective:
-    from slogan.planning import objectives
-
-    own = {"min_support": min_support, "output_size": output_size}
-    given = {option: value for option, value in own.items() if value is not None}
-    kind = objectives.load(name)
-    unknown = given.keys() - kind.__annotations__.keys()
-    if unknown:
-        option = min(unknown).replace("_", "-")
-        raise OptionError(
-            f"--{option} has no effect with --objective {name}",
-            hint="use it with --objective frequent_pairs, or leave it out",
-        )
-    return kind(**given)
 
 
 @Parameter(name="*", group=Group("Ledger", sort_key=4))

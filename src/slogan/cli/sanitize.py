@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.console import RenderableType
 
-from slogan.budget import at_most
+from slogan.budget import at_least, at_most
 from slogan.cli.options import (
     Counting,
     Force,
@@ -17,9 +17,9 @@ from slogan.cli.options import (
     ReleaseFolder,
     RowsBudget,
     Seed,
-    Utility,
 )
 from slogan.cli.terminal import Json, announce, released, session, show, verify_command, watching
+from slogan.cli.utility import Utility
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import PrivateRowsSummary, SanitizedSummary
@@ -74,6 +74,7 @@ def sanitize(
             source,
             budget,
             require=budgeting.require,
+            minimize=budgeting.minimize,
             objective=utility.build(),
             counts=counts,
             solver=solver,
@@ -114,6 +115,10 @@ def text(saved: Saved, check: str, *, kept_ids: bool) -> RenderableType:
 def _planned(summary: SanitizedSummary) -> list[str]:
     """How good the release is, and what a longer search could gain."""
     value, bound, unit = summary.value, summary.bound, _UNITS.get(summary.objective)
+    if summary.minimized:
+        return [*_exposing_few(summary, str(unit)), *_details(summary)]
+    if summary.parts:
+        return [*_joined(summary), *_details(summary)]
     if unit is None:
         best = f"Sum of support distances: {value:,.6g}; none below {bound:,.6g} is possible."
         gain = f"lower it by at most {value - bound:,.6g}"
@@ -134,13 +139,56 @@ def _planned(summary: SanitizedSummary) -> list[str]:
             f"{summary.budget_lower_bound:.6g} cannot reach it. It was chosen on your log, and the "
             "manifest says so."
         )
-    if session.verbose:
+    return [*lines, *_details(summary)]
+
+
+def _exposing_few(summary: SanitizedSummary, unit: str) -> list[str]:
+    """The required utility, the exposure found for it, and the proven bound."""
+    exposed, least = summary.exposed_users_expected, summary.exposure_lower_bound or 0.0
+    lines = [
+        f"Released {summary.value:,.6g} {unit}, as required, with few exposed users: "
+        f"{at_most(exposed, 6)} are expected to have a released row. No plan with this budget and "
+        f"utility exposes fewer than {at_least(least, 6)}.",
+        "The plan was chosen on your log, and the manifest says so.",
+    ]
+    if summary.status != "optimal":
         lines.append(
-            f"Solver: {summary.solver}, {summary.status}, gap {summary.gap:.4%}. "
-            f"Per-user budget: {summary.budget_per_user:.4g}."
+            "A longer search (--patience, --time-limit) could lower the exposure by at most "
+            f"{at_most(exposed - least, 3)} users (gap {summary.gap:.2%})."
         )
-        lines += [] if summary.prices is None else summary.prices.words
     return lines
+
+
+def _joined(summary: SanitizedSummary) -> list[str]:
+    """The weighted mean of a joint objective, and the share of its optimum that each part keeps."""
+    lines = [
+        f"Weighted mean of the parts' shares: {summary.value:.2%}; no more than "
+        f"{summary.bound:.2%} is possible.",
+    ]
+    for part in summary.parts:
+        floor = "" if part.at_least is None else f" (at least {part.at_least:.4g} was required)"
+        lines.append(
+            f"{part.name}: {part.share:.1%} of the best found for it alone{floor}: "
+            f"{part.value:,.6g} of {part.optimum:,.6g}, of which no more than {part.bound:,.6g} "
+            "is possible."
+        )
+    if summary.status != "optimal":
+        lines.append(
+            "A longer search (--patience, --time-limit) could add at most "
+            f"{summary.bound - summary.value:.2%} (gap {summary.gap:.2%})."
+        )
+    return lines
+
+
+def _details(summary: SanitizedSummary) -> list[str]:
+    """Which solver, and what budget is worth, for those who ask."""
+    if not session.verbose:
+        return []
+    return [
+        f"Solver: {summary.solver}, {summary.status}, gap {summary.gap:.4%}. "
+        f"Per-user budget: {summary.budget_per_user:.4g}.",
+        *(() if summary.prices is None else summary.prices.words),
+    ]
 
 
 def _protected(summary: SanitizedSummary, *, kept_ids: bool) -> list[str]:

@@ -15,10 +15,10 @@ from slogan.cli.options import (
     Recording,
     ReleaseFolder,
     Seed,
-    Synthesis,
     SyntheticBudget,
 )
 from slogan.cli.terminal import Json, announce, released, session, show, verify_command, watching
+from slogan.cli.utility import Synthesis
 
 if TYPE_CHECKING:
     from slogan.release.base import Saved

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from slogan.errors import StorageError
+from slogan.errors import OptionError, StorageError
 from slogan.progress import Progress, bar, lines, silent
 
 if TYPE_CHECKING:
@@ -359,3 +359,20 @@ def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> li
     reasons = "; ".join(f"{n:,}: {reason}" for reason, n in bad_rows.items())
     whose = f" of {users:,} user{'s' * (users != 1)}" if users else ""
     return [*lines, f"Skipped {number:,} bad row{'s' * (number != 1)}{whose} ({reasons})."]
+
+
+def log_and_release(paths: tuple[str, ...], verb: str) -> tuple[list[str], str]:
+    """The files of the log, and the release, which is named last."""
+    if len(paths) < 2:
+        given = paths[0] if paths else "LOG"
+        raise OptionError(
+            f"{verb} needs a log and a release",
+            hint=f"name both, the log first: slogan {verb} {given} RELEASE",
+        )
+    releases = [path for path in paths if (Path(path) / "public" / "manifest.json").is_file()]
+    if len(releases) > 1:
+        raise OptionError(
+            f"{verb} takes one release, and {len(releases)} are named",
+            hint=f"name the log, then one release: slogan {verb} {paths[0]} {releases[-1]}",
+        )
+    return list(paths[:-1]), paths[-1]

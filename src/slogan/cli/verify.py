@@ -10,8 +10,8 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import AgreedBudget, LogAndRelease, Reading, log_and_release
-from slogan.cli.terminal import Json, show, table, watching
+from slogan.cli.options import AgreedBudget, LogAndRelease, Reading
+from slogan.cli.terminal import Json, log_and_release, show, table, watching
 from slogan.errors import VerificationError
 
 if TYPE_CHECKING:

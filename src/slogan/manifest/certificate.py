@@ -170,6 +170,23 @@ class _RealRowsSummary(Summary):
     """Expected number of users with at least one released row."""
 
 
+class PartOfJoint(Record):
+    """What a release keeps of one part of a joint objective."""
+
+    name: str
+    weight: float
+    """Of all weights together, which sum to 1; 0 if the part has a floor only."""
+    at_least: float | None = None
+    """The least share of its optimum that was required."""
+    value: float
+    """In its own unit."""
+    optimum: float
+    """The best value found for this part alone: the share is relative to it."""
+    bound: float
+    """Proven: no output under this budget has more of it."""
+    share: float
+
+
 class SanitizedSummary(_RealRowsSummary):
     """Size, proven quality and exposure of a release under a plan."""
 
@@ -183,16 +200,23 @@ class SanitizedSummary(_RealRowsSummary):
     bound: float
     """Proven: no integer solution is better."""
     gap: float
+    """Between the value and its bound; between the exposure and its bound if that is minimised."""
     status: str
     solver: str
     required: Count | None = None
-    """The utility that was required in place of a budget; None if a budget was given."""
+    """The utility that was required; None if none was."""
+    minimized: Literal["exposure"] | None = None
+    """What was minimised for it under a given budget; None if its least budget was found."""
+    exposure_lower_bound: float | None = None
+    """Proven: no plan under this budget with the required utility exposes fewer users."""
     budget_needed: float | None = None
-    """The least budget per user found for it, which is that of the release."""
+    """The least budget per user found for it, which is that of the release; None if given."""
     budget_lower_bound: float | None = None
     """Proven: no smaller budget per user reaches it."""
     prices: BudgetPrices | None = None
     """Of packing objectives with exact counts, solved in this process."""
+    parts: tuple[PartOfJoint, ...] = ()
+    """Of a joint objective."""
     convergence: tuple[tuple[int, float, float], ...] = ()
     """Of the distributed solver: steps, value and bound."""
 

@@ -6,12 +6,15 @@ Paths, hosts, the ledger, the recipient and the seed are not in a manifest, so t
 import shlex
 
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.promise import REQUIRE
+from slogan.manifest.promise import MINIMIZE, REQUIRE
 from slogan.modes import ReleaseKind
 
 _DEFAULTS = {
     "require": None,
+    "minimize": None,
     "objective": "output_size",
+    "weights": None,
+    "at_least": None,
     "min_support": None,
     "output_size": None,
     "laplace_bound": None,
@@ -37,7 +40,8 @@ def command_of(manifest: Manifest) -> list[str]:
     words = [f"slogan {manifest.method}", "LOG", "-o RELEASE"]
     budget = {name: text for name, text in manifest.budget.model_dump().items() if text}
     # a required utility takes the place of the budget, which was found on the log
-    words += [] if REQUIRE in manifest.parameters else _options(budget)
+    found = REQUIRE in manifest.parameters and MINIMIZE not in manifest.parameters
+    words += [] if found else _options(budget)
     if manifest.kind in (ReleaseKind.LAPLACE_COUNTS, ReleaseKind.PRIVATE_ROWS):
         words += _options({"counts": manifest.counts})
     chosen = {name: manifest.parameters.get(name) for name in _DEFAULTS}

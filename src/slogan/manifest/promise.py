@@ -22,8 +22,11 @@ KEPT_IDS: str = _WORDS["shared"]["kept_ids"]
 BUDGET_FROM_LOG: str = _WORDS["shared"]["budget_from_log"]
 ACCEPTED = "accept_weak_privacy"
 """The parameter of a manifest that records an overridden refusal."""
+PLAN_FROM_LOG: str = _WORDS["shared"]["plan_from_log"]
 REQUIRE = "require"
-"""The parameter of a manifest whose budget is the least for a required utility."""
+"""The parameter of a manifest with a required utility; alone, the budget is the least for it."""
+MINIMIZE = "minimize"
+"""The parameter of a manifest that says what was minimised for it under a given budget."""
 LARGEST_EPSILON, WEAK_EPSILON, LARGEST_DELTA = 10, 3, Fraction(1, 1000)
 _PEOPLE_PER_DELTA = 10
 _FEWEST_FOR_POWER = 10**15
@@ -112,6 +115,7 @@ def promise_of(
     weak = tuple(weakness.text for weakness in weaknesses(kind, budget))
     kept = (KEPT_IDS,) if pseudonyms == "keep" else ()
     chosen = (BUDGET_FROM_LOG,) if REQUIRE in parameters else ()
+    chosen = (PLAN_FROM_LOG,) if MINIMIZE in parameters else chosen
     not_guaranteed = (*weak, *kept, *chosen, *filled.pop("not_guaranteed"))
     return Promise(**filled, not_guaranteed=not_guaranteed)
 

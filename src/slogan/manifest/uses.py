@@ -69,6 +69,7 @@ _EXAMPLES = {
         "examples of many different queries", "made to keep as many as possible"
     ),
     "frequent_pairs": Use(_FREQUENT_SHARES, "made to keep them close to the original"),
+    "joint": Use("examples of real clicks", "made to keep several things at once"),
 }
 
 

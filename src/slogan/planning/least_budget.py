@@ -19,7 +19,7 @@ from slogan.errors import OptionError, RequirementError
 from slogan.histogram import PairHistogram
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
-from slogan.planning.objectives import Objective, PackingObjective
+from slogan.planning.objectives import Objective, PackingObjective, refusal_of
 from slogan.planning.plan import plan
 from slogan.planning.solvers import Effort, quiet
 
@@ -49,10 +49,12 @@ class LeastBudget:
 
 def packing_objective(objective: Objective, value: int) -> PackingObjective:
     """The objective, if a value of it can be required."""
+    if objective.exact_only:
+        raise refusal_of(objective, "--require", "give --epsilon and --delta instead of --require")
     if not isinstance(objective, PackingObjective):
         raise OptionError(
-            f"no least budget is defined for {objective.name}: a distance of 0 is reached by "
-            "outputs of any size",
+            f"no value of {objective.name} can be required: a distance of 0 is reached by outputs "
+            "of any size",
             hint="leave --require out and give a budget, or choose another --objective",
         )
     if value < 1:

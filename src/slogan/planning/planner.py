@@ -15,15 +15,11 @@ from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
+from slogan.planning.exposure import LeastExposure, least_exposure
+from slogan.planning.exposure import warm_up as warm_up_exposure
 from slogan.planning.laplace import Optimum, influential_users, with_noise
-from slogan.planning.least_budget import LeastBudget, least_budget
-from slogan.planning.objectives import (
-    Objective,
-    PackingObjective,
-    TargetedObjective,
-    program_of,
-)
-from slogan.planning.objectives.output_size import OutputSize
+from slogan.planning.least_budget import LeastBudget, least_budget, packing_objective
+from slogan.planning.objectives import Objective, PackingObjective, program_of, refusal_of
 from slogan.planning.plan import Plan, plan
 from slogan.planning.prices import Prices, prices
 from slogan.planning.program import Program, Solution, Status, empty, gap, status
@@ -38,6 +34,8 @@ _FOR_PRICES, _LEAST_FOR_PRICES = 0.25, 0.5
 """The time for prices, as a part of the run so far; and in seconds, at least."""
 _NEARLY_ALL = 0.9
 """A search that took this part of its time limit was stopped by it."""
+_LEAST_TIME = 0.05
+"""Seconds for a joint problem, even if its parts took all the time."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,6 +83,9 @@ class Planner:
         enough = "" if upper == math.inf else f", {upper:.6g} is enough"
         self.steps.note(f"a budget per user of at least {lower:.6g} is needed{enough}")
 
+    def _report_exposure(self, exposed: float, bound: float) -> None:
+        self.steps.note(f"{exposed:,.6g} users exposed, at least {bound:,.6g} are necessary")
+
     def _count_users(self, done: int, users: int) -> None:
         self.steps.note(f"{done:,} of {users:,} users")
 
@@ -107,6 +108,38 @@ class Planner:
         last = replace(self, budget=least.budget, solver=solver)
         return least, last.exact(hist, start=least.counts)
 
+    def exposing_few(self, hist: PairHistogram, value: int) -> tuple[LeastExposure, Planned]:
+        """Counts of a value of the objective that are expected to expose the fewest users."""
+        goal, constraints = packing_objective(self.objective, value), self.constrained(hist)
+        with self.steps.step("compile"):
+            solvers.warm_up(self.solver.name)
+            warm_up_exposure()
+        with self.steps.step("solve"):
+            program = goal.program(constraints)
+            effort = replace(self.solver.effort, report=self._report_exposure)
+            found = least_exposure(
+                program, value, utility=goal.utility, solver=self.solver.name, effort=effort
+            )
+        with self.steps.step("gate"):
+            planned = plan(found.counts, constraints)
+        if int(program.value(planned.counts)) < value:
+            raise AssertionError("the gate lowered counts that it allows; please report this")
+        solution = Solution(
+            x=found.counts.astype(np.float64),
+            bound=found.value_bound,
+            status=found.status,
+            solver=found.solver,
+        )
+        everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
+        return found, Planned(
+            left=everything,
+            removed=np.zeros(0, dtype=np.int64),
+            constraints=constraints,
+            program=program,
+            solution=solution,
+            plan=planned,
+        )
+
     def exact(self, hist: PairHistogram, start: Ints | None = None) -> Planned:
         """The optimal counts for the log as it is: [Hong12, Algorithm 1].
 
@@ -118,8 +151,12 @@ class Planner:
         with self.steps.step("compile"):
             solvers.warm_up(self.solver.name)
         with self.steps.step("solve"):
+            begin = time.monotonic()
             program = self._program(constraints)
             effort = replace(self.effort, start=start)
+            if program.mixture is not None:  # its parts were solved within the same limit
+                left = effort.time_limit - (time.monotonic() - begin)
+                effort = replace(effort, time_limit=max(_LEAST_TIME, left))
             solution = solvers.load(self.solver.name)(program, effort)
         with self.steps.step("gate"):
             planned = plan(solution.x, constraints)
@@ -127,6 +164,8 @@ class Planner:
                 planned = plan(start, constraints)
         if planned.size == 0:
             raise empty(constraints)
+        if program.mixture is not None and not program.mixture.meets(planned.counts):
+            raise program.mixture.floor_error([planned.counts], impossible=False)
         everything = Remainder(hist=hist, users=np.arange(hist.users), pairs=np.arange(hist.pairs))
         return Planned(
             left=everything,
@@ -202,15 +241,16 @@ class Planner:
         return constraints
 
     def _program(self, constraints: PrivacyConstraints) -> Program:
-        solve, goal = solvers.load(self.solver.name), self.objective
+        solve, full = solvers.load(self.solver.name), self.effort
 
-        def largest() -> tuple[Plan, float]:
-            # A given |O| needs no larger plan, so all other time is left for the objective.
-            enough = goal.enough if isinstance(goal, TargetedObjective) else math.inf
-            answer = solve(OutputSize().program(constraints), replace(self.effort, goal=enough))
+        def solved(
+            program: Program, *, goal: float = math.inf, share: float = 1.0
+        ) -> tuple[Plan, float]:
+            effort = replace(full, goal=goal, time_limit=share * full.time_limit)
+            answer = solve(program, effort)
             return plan(answer.x, constraints), answer.bound
 
-        return program_of(self.objective, constraints, largest)
+        return program_of(self.objective, constraints, solved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +301,8 @@ def climb(
         done: Receives the number of budgets done, and of all.
     """
     rising = sorted({budget.allowance: budget for budget in budgets}.items())
+    if objective.exact_only:
+        raise refusal_of(objective, "several budgets", "compare releases under each budget")
     climber = _Climber(objective, solver, effort, dict(largest or {}))
     steps: Sweep = {}
     done(0, len(rising))
@@ -288,7 +330,7 @@ class _Climber:
 
     def step(self, constraints: PrivacyConstraints, before: SweepPoint | None) -> SweepPoint | None:
         try:
-            program = program_of(self.objective, constraints, lambda: self._largest(constraints))
+            program = program_of(self.objective, constraints, self._solve_part)
         except (OutputSizeError, EmptyPlanError):
             return None
         if program.targets is not None and before is not None:
@@ -296,6 +338,13 @@ class _Climber:
             start = min(program.targets.start, before.plan.counts, key=program.value)
             program = replace(program, targets=replace(program.targets, start=start))
         return self._solved(program, before)
+
+    def _solve_part(
+        self, program: Program, *, goal: float = math.inf, share: float = 1.0
+    ) -> tuple[Plan, float]:
+        """O-UMP, the only part here; any goal and share of the time: the plan is used again."""
+        del goal, share
+        return self._largest(program.constraints)
 
     def _largest(self, constraints: PrivacyConstraints) -> tuple[Plan, float]:
         """λ and its bound; budgets increase, so the last known plan is a start."""

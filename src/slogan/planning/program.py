@@ -11,6 +11,7 @@ from slogan.arrays import Floats, Ints
 from slogan.errors import EmptyPlanError
 from slogan.histogram import Remainder
 from slogan.planning.constraints import PrivacyConstraints
+from slogan.planning.mixture import Mixture
 
 _ROUNDED_OUTWARD = 1e-8
 
@@ -65,12 +66,14 @@ class Program:
 
     Maximise Σ x, or with `targets` minimise the sum of support distances at a fixed Σ x.
     With `at_most_one`, no more than one click is released among pairs of equal label.
+    With `mixture`, maximise a weighted mean of objectives, each at least its floor.
     """
 
     constraints: PrivacyConstraints
     most: int | None = None
     at_most_one: Ints | None = None
     targets: SupportTargets | None = None
+    mixture: Mixture | None = None
 
     @cached_property
     def upper(self) -> Ints:
@@ -103,6 +106,8 @@ class Program:
         """Whether the counts are feasible, decided exactly."""
         if self.targets is not None and int(counts.sum()) != self.targets.output_size:
             return False
+        if self.mixture is not None and not self.mixture.meets(counts):
+            return False
         if self.at_most_one is not None:
             labels = np.repeat(self.at_most_one, np.clip(counts, 0, 2))
             if len(np.unique(labels)) < len(labels):
@@ -114,6 +119,8 @@ class Program:
 
         Support distances use the released size, which flooring makes less than |O|.
         """
+        if self.mixture is not None:
+            return float(self.mixture.value(counts))
         size = int(counts.sum())
         if self.targets is None:
             return float(size)

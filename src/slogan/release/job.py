@@ -126,10 +126,9 @@ class Job:
         self, objective: Objective, *choices: Mapping[str, str | int | float | None]
     ) -> Parameters:
         """For the manifest: the objective and its options, other choices, how the log is read."""
-        own = {name: value for name, value in vars(objective).items() if value is not None}
         return {
             "objective": objective.name,
-            **{name: v if isinstance(v, int) else str(v) for name, v in own.items()},
+            **objective.parameters(),
             **{name: v for choice in choices for name, v in choice.items()},
             "encoding": self.log.encoding,
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",

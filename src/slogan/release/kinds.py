@@ -14,6 +14,7 @@ from slogan.logs.words import worded
 from slogan.manifest.certificate import (
     BudgetPrices,
     LogSizes,
+    PartOfJoint,
     PrivateRowsSummary,
     SanitizedSummary,
     SyntheticSummary,
@@ -23,6 +24,7 @@ from slogan.manifest.promise import REQUIRE
 from slogan.modes import ExactCounts, LaplaceCounts
 from slogan.planning import objectives
 from slogan.planning.constraints import PrivacyConstraints
+from slogan.planning.exposure import LeastExposure
 from slogan.planning.least_budget import LeastBudget
 from slogan.planning.plan import Plan
 from slogan.planning.prices import Prices
@@ -48,6 +50,8 @@ class SanitizedRelease(Release):
     """If a utility was required in place of a budget: what is proven about smaller ones."""
     prices: Prices | None = None
     """Which users' limits bind and what budget is worth; None if that is not computed."""
+    exposure: LeastExposure | None = None
+    """If a utility was required with few exposed users: what is proven about other plans."""
 
     @property
     def value(self) -> float:
@@ -68,12 +72,14 @@ class SanitizedRelease(Release):
     @property
     def status(self) -> Status:
         """What is proven about the released counts, which may differ from the solver's."""
+        if self.exposure is not None:
+            return self.exposure.status
         allowed = float(self.parameters["gap"] or 0)
         return status(value=self.value, bound=self.bound, allowed=allowed)
 
     @property
     def summary(self) -> SanitizedSummary:
-        counted, shared, least = self.counted, self.counted.shared, self.least
+        counted, shared, least, few = self.counted, self.counted.shared, self.least, self.exposure
         return SanitizedSummary(
             **self._facts(),
             objective=self.objective,
@@ -84,13 +90,16 @@ class SanitizedRelease(Release):
             users_removed=len(self.removed),
             value=self.value,
             bound=self.bound,
-            gap=gap(value=self.value, bound=self.bound),
+            gap=gap(value=self.value, bound=self.bound) if few is None else few.gap,
             status=str(self.status),
             solver=self.solution.solver,
-            required=None if least is None else int(self.parameters[REQUIRE] or 0),
+            required=int(self.parameters.get(REQUIRE) or 0) or None,
+            minimized=None if few is None else "exposure",
+            exposure_lower_bound=None if few is None else few.lower_bound,
             budget_needed=None if least is None else self.budget.per_user,
             budget_lower_bound=None if least is None else least.lower_bound,
             prices=self._prices,
+            parts=self._parts,
             convergence=self.solution.trace,
             size_bound=self._size_bound,
             exposed_users_expected=self.constraints.expected_exposed(self.plan.counts),
@@ -106,6 +115,23 @@ class SanitizedRelease(Release):
         figures = price_figures(self.prices, self.budget, self.value, unit=unit, gap=open_gap)
         words = tuple(worded(text, self.log.items) for text in figures.words)
         return replace(figures, words=words)
+
+    @property
+    def _parts(self) -> tuple[PartOfJoint, ...]:
+        mixture, counts = self.program.mixture, self.plan.counts
+        return tuple(
+            PartOfJoint(
+                name=part.name,
+                weight=float(part.weight),
+                at_least=float(part.at_least) if part.at_least else None,
+                value=float(mixture.amount(part, counts)),
+                optimum=float(part.optimum),
+                bound=part.bound,
+                share=float(mixture.share(part, counts)),
+            )
+            for part in (mixture.parts if mixture else ())
+            if mixture
+        )
 
     def write_curators_tables(self, curator: Path) -> None:
         """Write the tables of real and new user-IDs, and of removed users."""

@@ -6,11 +6,13 @@ from itertools import groupby
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.budget import at_least, at_most
 from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
     Fate,
     Figures,
+    PartOfJoint,
     PlannedCertificate,
     PrivateRowsCertificate,
     SyntheticCertificate,
@@ -156,6 +158,7 @@ class CuratorPage(Page):
             f"{shown}. Budget per user: {c.budget_per_user:.6g}. {c.users_unconstrained:,} users "
             "share no pair with anyone, so nothing of theirs can be released."
         ]
+        lines += _required(c)
         if c.counts == "laplace":
             lines.append(
                 f"Users removed beforehand because of a large influence on some count: "
@@ -236,8 +239,26 @@ class CuratorPage(Page):
         among = "no output without the removed users" if noisy else "no output under this budget"
         rest = "noise and rounding cost" if noisy else "a longer search could gain"
         solved = f"{c.status}, by the solver {c.solver}{', with noise' if noisy else ''}"
+        if c.exposure_lower_bound is not None:
+            exposed, least = c.exposed_users_expected, c.exposure_lower_bound
+            return [
+                Fact(objective, f"{c.value:,.6g}", "as required"),
+                Fact("Exposed users", at_most(exposed, 6), f"expected; {c.status}"),
+                Fact("Proven bound", at_least(least, 6), "no plan of this utility exposes fewer"),
+                Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
+            ]
+        parts = [
+            Fact(
+                part.name.replace("_", " ").capitalize(),
+                f"{part.share:.1%}",
+                f"of the best found for it alone: {part.value:,.6g} of {part.optimum:,.6g}, and no "
+                f"more than {part.bound:,.6g} is possible{_floor(part)}",
+            )
+            for part in c.parts
+        ]
         return [
             Fact(objective, f"{c.value:,.6g}", solved),
+            *parts,
             Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
             Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
             Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
@@ -284,7 +305,32 @@ class CuratorPage(Page):
         return "As in the paper, shares are of the clicks on pairs that two or more users clicked."
 
 
+def _required(c: PlannedCertificate) -> list[str]:
+    """What a required utility decided, and what is proven about it."""
+    if c.required is None:
+        return []
+    goal = f"Required {c.objective.replace('_', ' ')}: {c.required:,}."
+    if c.exposure_lower_bound is not None:
+        return [
+            f"{goal} Of the plans under this budget that reach it, the one that exposes the "
+            f"fewest users was searched for: {at_most(c.exposed_users_expected, 6)} are expected. "
+            f"No such plan exposes fewer than {at_least(c.exposure_lower_bound, 6)}. The plan was "
+            "chosen on the log."
+        ]
+    return [
+        f"{goal} The least budget found for it is {at_most(c.budget_needed or 0, 6)} per user; no "
+        f"budget below {at_least(c.budget_lower_bound or 0, 6)} reaches it. The budget was chosen "
+        "on the log, and what it reveals is not covered."
+    ]
+
+
+def _floor(part: PartOfJoint) -> str:
+    return "" if part.at_least is None else f"; at least {part.at_least:.4g} of it was required"
+
+
 def _gap(c: PlannedCertificate) -> str:
+    if c.minimized:
+        return f"The proven gap to the least possible exposure is {c.gap:.1%}."
     if c.counts == "laplace":
         return (
             "The noise on the counts is a heuristic without an end-to-end proof. The proven gap to "

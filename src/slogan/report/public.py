@@ -213,6 +213,7 @@ _OBJECTIVES = {
     "diversity": "as many different query-url pairs as possible",
     "query_diversity": "as many different queries as possible",
     "frequent_pairs": "the shares of frequently clicked pairs close to the original",
+    "joint": "much of several things at once, by the weights in the manifest",
 }
 
 

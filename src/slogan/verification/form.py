@@ -55,6 +55,18 @@ def _one_of(*names: str) -> Accepts:
     return lambda value: value in names
 
 
+def _numbers_of(*names: str) -> Accepts:
+    """Whether a value lists different names with a number each: output_size=1,diversity=2."""
+
+    def accepts(value: object) -> bool:
+        items = [item.partition("=") for item in str(value).split(",")]
+        found = [name for name, _, _ in items]
+        known = {*found} <= {*names} and len(found) == len({*found})
+        return known and isinstance(value, str) and all(_number(number) for _, _, number in items)
+
+    return accepts
+
+
 def _allowed(manifest: Manifest) -> dict[str, Accepts]:
     """The parameters a manifest may have, each with a test of its value."""
     objectives = module_names("slogan.planning.objectives")
@@ -62,10 +74,12 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
     own = _fields("slogan.planning.objectives", str(objective)) if objective in objectives else ()
     return {
         **dict.fromkeys(own, _number),
+        **dict.fromkeys({"weights", "at_least"}.intersection(own), _numbers_of(*objectives)),
         "objective": _one_of(*objectives),
         "solver": _one_of("auto", "distributed", *module_names("slogan.planning.solvers")),
         "engine": _one_of(*module_names("slogan.engines", packages_only=True)),
         "require": _whole,
+        "minimize": _one_of("exposure"),
         "time_limit": _number,
         "gap": _number,
         "patience": _number,

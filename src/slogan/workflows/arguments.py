@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from slogan.budget import Number, PrivacyBudget
 from slogan.engines import EngineChoice
@@ -13,11 +13,14 @@ from slogan.manifest.labels import Labels
 from slogan.manifest.promise import ACCEPTED, weaknesses
 from slogan.modes import Counts, ExactCounts, Parameters, PrivateCounts, ReleaseKind
 from slogan.planning import objectives
-from slogan.planning.least_budget import LARGEST, packing_objective
+from slogan.planning.least_budget import packing_objective
 from slogan.planning.objectives import Objective
 from slogan.planning.solvers import DISTRIBUTED, Solver
 from slogan.progress import Progress
 from slogan.release.job import Pseudonyms
+
+MINIMIZED = ("exposure",)
+"""What can be minimised for a required utility under a given budget."""
 
 
 class SanitizeOptions(TypedDict, total=False):
@@ -27,6 +30,7 @@ class SanitizeOptions(TypedDict, total=False):
     exp_epsilon: Number | None
     delta: Number | None
     require: int | None
+    minimize: Literal["exposure"] | None
     objective: Objective | str | None
     solver: Solver | str | None
     time_limit: float | None
@@ -86,32 +90,58 @@ def budget_from(
     return PrivacyBudget(epsilon=epsilon, exp_epsilon=exp_epsilon, delta=delta)
 
 
-def require_alone(require: int, *budget: object) -> None:
+def require_alone(require: int | None, *budget: object) -> None:
     """Refuse a budget beside a required utility, which takes its place."""
     if any(part is not None for part in budget):
         raise OptionError(
             "a budget and a required utility are both given",
             hint=f"leave --epsilon, --exp-epsilon and --delta out: --require {require} finds the "
-            "least budget",
+            "least budget; or add --minimize exposure, which keeps the given one",
         )
+
+
+def require_with_budget(minimize: str, require: int | None, *budget: object) -> int:
+    """The required utility, if what is minimised is known and a budget is given beside it."""
+    if minimize not in MINIMIZED:
+        raise OptionError(
+            f"{_kind(minimize)} cannot be minimised", hint=f"give --minimize {MINIMIZED[0]}"
+        )
+    if require is None:
+        raise OptionError(
+            "--minimize exposure needs a utility to reach: without one, releasing nothing is best",
+            hint="add the number you need, such as --require 1000",
+        )
+    if all(part is None for part in budget):
+        raise OptionError(
+            "--minimize exposure needs a privacy budget beside the required utility",
+            hint="add --epsilon 0.7 --delta 0.1; without --minimize, --require finds the least "
+            "budget",
+        )
+    return require
 
 
 def require_possible(
-    require: int, objective: Objective, mode: Counts, solver: Solver | str | None
-) -> PrivacyBudget:
-    """The largest budget that a required utility may need; what cannot be required is refused."""
+    require: int,
+    objective: Objective,
+    mode: Counts,
+    solver: Solver | str | None,
+    minimize: str | None = None,
+) -> None:
+    """Refuse a utility that cannot be required, or not with what is minimised."""
+    aim = "search for the least budget" if minimize is None else "minimise the exposure"
+    other = "give --epsilon and --delta instead of --require"
+    other = other if minimize is None else "leave --require and --minimize out"
     if not isinstance(mode, ExactCounts):
         raise OptionError(
             "a utility can be required of exact counts only: others depend on chance",
-            hint="leave --counts out, or give --epsilon and --delta instead of --require",
+            hint=f"leave --counts out, or {other}",
         )
     if DISTRIBUTED in (solver, getattr(solver, "name", None)):
         raise OptionError(
-            "the distributed solver does not search for the least budget",
-            hint="leave --solver out, or give --epsilon and --delta instead of --require",
+            f"the distributed solver does not {aim}",
+            hint=f"leave --solver out, or {other}",
         )
     packing_objective(objective, require)
-    return LARGEST
 
 
 def accepted(kind: ReleaseKind, budget: PrivacyBudget, *, accept: bool) -> Parameters:
@@ -144,6 +174,16 @@ def objective_from(objective: Objective | str | None) -> Objective:
             f"{_kind(objective)} is not an objective", f"write objective= as one of: {known}"
         )
     return objective
+
+
+def require_exact_counts(objective: Objective, counts: Counts | None) -> None:
+    """Refuse an objective that is defined for exact counts only; None stands for made-up users."""
+    if not objective.exact_only or isinstance(counts, ExactCounts):
+        return
+    if counts is None:
+        raise objectives.refusal_of(objective, "synthetic users", "leave --objective out")
+    kind = counts.kind.counts
+    raise objectives.refusal_of(objective, f"--counts {kind}", "leave --counts out")
 
 
 def counts_from(counts: Counts | str | None) -> Counts:

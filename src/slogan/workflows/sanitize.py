@@ -11,8 +11,9 @@ from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.labels import Labels
-from slogan.manifest.promise import REQUIRE
+from slogan.manifest.promise import MINIMIZE, REQUIRE
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
+from slogan.planning.least_budget import LARGEST
 from slogan.planning.objectives import Objective
 from slogan.planning.planner import Planner
 from slogan.planning.solvers import Solver
@@ -26,7 +27,9 @@ from slogan.workflows.arguments import (
     counts_from,
     objective_from,
     require_alone,
+    require_exact_counts,
     require_possible,
+    require_with_budget,
     solver_from,
 )
 from slogan.workflows.sanitize_distributed import distribution
@@ -71,6 +74,7 @@ def sanitize(
     exp_epsilon: Number | None = None,
     delta: Number | None = None,
     require: int | None = None,
+    minimize: Literal["exposure"] | None = None,
     objective: Objective | str | None = None,
     counts: Counts | str | None = None,
     solver: Solver | str | None = None,
@@ -98,8 +102,10 @@ def sanitize(
         delta: δ, the largest chance that a given person's real rows are published.
         require: In place of a budget: the utility to reach, such as 1000 clicks. The least budget
             for it is found on the log, and the manifest says so.
+        minimize: "exposure", with a budget and `require`: of the plans under the budget with the
+            required utility, one that is expected to expose the fewest users.
         objective: What utility means, such as "diversity" or `FrequentPairs(min_support="1/500")`;
-            the output size if not given.
+            the output size if not given. `Joint(weights={…}, at_least={…})` weighs several.
         counts: Where the counts come from: "exact", "private" (private end to end), or the
             heuristic `LaplaceCounts(bound, epsilon)`.
         solver: A name or `Solver(name, time_limit, gap)`; "auto" if not given.
@@ -120,11 +126,15 @@ def sanitize(
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     goal, mode = objective_from(objective), counts_from(counts)
-    if require is None:
-        spendable = budget_from(budget, epsilon, exp_epsilon, delta)
-    else:
-        require_alone(require, budget, epsilon, exp_epsilon, delta)
-        spendable = require_possible(require, goal, mode, solver)
+    require_exact_counts(goal, mode)
+    given = budget, epsilon, exp_epsilon, delta
+    if minimize is not None:
+        require = require_with_budget(minimize, require, *given)
+    elif require is not None:
+        require_alone(require, *given)
+    if require is not None:
+        require_possible(require, goal, mode, solver, minimize)
+    spendable = LARGEST if require is not None and minimize is None else budget_from(*given)
     private = isinstance(mode, PrivateCounts)
     weak = accepted(mode.kind, spendable, accept=accept_weak_privacy)
     if private and solver is not None:
@@ -159,8 +169,10 @@ def sanitize(
         counted.require_shared_pairs()
         ids = job.id_kind()
         planner = Planner(goal, spendable, solving, job.steps)
-        least = priced = None
-        if require is not None:
+        least = exposure = priced = None
+        if require is not None and minimize is not None:
+            exposure, planned = planner.exposing_few(counted.hist, require)
+        elif require is not None:
             least, planned = planner.required(counted.hist, require)
             priced = replace(planner, budget=least.budget).prices(planned)
         elif isinstance(mode, LaplaceCounts):
@@ -178,6 +190,7 @@ def sanitize(
             parameters=job.parameters(
                 goal,
                 {} if require is None else {REQUIRE: require},
+                {} if minimize is None else {MINIMIZE: minimize},
                 solving.parameters(),
                 mode.parameters(),
             ),
@@ -193,4 +206,5 @@ def sanitize(
             plan=planned.plan,
             least=least,
             prices=priced,
+            exposure=exposure,
         )

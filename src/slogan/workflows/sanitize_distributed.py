@@ -15,7 +15,7 @@ from slogan.errors import EmptyPlanError, OptionError
 from slogan.logs.searchlog import SearchLog
 from slogan.modes import Counts, ExactCounts
 from slogan.planning import objectives, solvers
-from slogan.planning.objectives import Objective, PackingObjective
+from slogan.planning.objectives import Objective, PackingObjective, refusal_of
 from slogan.planning.plan import plan
 from slogan.planning.planner import Planned, Planner
 from slogan.planning.program import Program, Solution, empty, status
@@ -107,6 +107,8 @@ def _refusal(objective: Objective, mode: Counts, *, packs: bool) -> OptionError:
             f"the distributed solver does not know counts of the kind {mode.kind.counts}",
             hint="leave --counts out, or --solver",
         )
+    if objective.exact_only:
+        return refusal_of(objective, "the distributed solver", "leave --solver out")
     packing = [name for name in objectives.names() if objectives.load(name).is_packing]
     return OptionError(
         f"the distributed solver packs, and {objective.name} is not a packing problem: its "

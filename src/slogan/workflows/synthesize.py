@@ -26,7 +26,12 @@ from slogan.progress import Progress, Steps
 from slogan.randomness import Randomness
 from slogan.release.job import Destination, started_job
 from slogan.release.kinds import SyntheticRelease
-from slogan.workflows.arguments import accepted, budget_from, objective_from
+from slogan.workflows.arguments import (
+    accepted,
+    budget_from,
+    objective_from,
+    require_exact_counts,
+)
 
 
 def synthesize(
@@ -76,6 +81,7 @@ def synthesize(
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
+    require_exact_counts(goal, None)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
     kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
     spending = spread(spendable, association=kinds.looks)

@@ -16,6 +16,7 @@ CASES = {
     "exact": "sanitize --exp-epsilon 2 --delta 0.5 --objective frequent_pairs --min-support 1/50 "
     "--output-size 9 --solver exact --gap 0.01",
     "required": "sanitize --require 9 --objective output_size",
+    "few exposed": "sanitize --exp-epsilon 2 --delta 0.5 --require 9 --minimize exposure",
     "laplace": "sanitize --epsilon 1 --delta 0.5 --counts laplace --laplace-bound 2 "
     "--laplace-epsilon 4 --pseudonyms keep",
     "private": "sanitize --epsilon 11 --delta 0.5 --counts private --accept-weak-privacy "

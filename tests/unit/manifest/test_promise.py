@@ -10,7 +10,7 @@ from tests.helpers import write
 
 import slogan
 from slogan.manifest.manifest import Manifest
-from slogan.manifest.promise import BUDGET_FROM_LOG, promise_of, wording_of
+from slogan.manifest.promise import BUDGET_FROM_LOG, PLAN_FROM_LOG, promise_of, wording_of
 from slogan.modes import ReleaseKind
 from slogan.release.base import Release
 from slogan.report.public import public_page
@@ -243,3 +243,13 @@ def test_a_budget_chosen_on_the_log_is_not_covered_and_the_manifest_says_so():
     assert chosen.guarantees == plain.guarantees
     assert added == {BUDGET_FROM_LOG}
     assert BUDGET_FROM_LOG.startswith("The budget was chosen on the log")
+
+
+def test_a_plan_chosen_on_the_log_under_a_given_budget_says_so():
+    budget = slogan.PrivacyBudget(epsilon=1, delta="0.5")
+    kind = ReleaseKind.EXACT_COUNTS
+    few = {"require": 9, "minimize": "exposure"}
+    plain, chosen = promise_of(kind, {}, budget), promise_of(kind, few, budget)
+
+    assert chosen.guarantees == plain.guarantees
+    assert set(chosen.not_guaranteed) - set(plain.not_guaranteed) == {PLAN_FROM_LOG}

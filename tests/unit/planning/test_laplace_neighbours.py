@@ -28,8 +28,8 @@ BUDGET = PrivacyBudget(exp_epsilon=2, delta="0.5")
 def asked_of(name, hist, budget):
     constraints = privacy_constraints(hist, budget)
 
-    def largest():
-        answer = solver("exact")(Program(constraints=constraints), Effort())
+    def largest(program, **_limits):
+        answer = solver("exact")(program, Effort())
         return plan(answer.x, constraints), answer.bound
 
     return objectives.program_of(objectives.load(name)(), constraints, largest)

@@ -160,7 +160,7 @@ def test_the_largest_budget_names_what_was_found_and_what_is_possible():
 
 
 def test_distances_and_values_below_one_cannot_be_required():
-    with pytest.raises(OptionError, match="no least budget is defined"):
+    with pytest.raises(OptionError, match="no value of frequent_pairs can be required"):
         found(histogram(TABLE), FrequentPairs(), 1)
     with pytest.raises(OptionError, match="at least 1"):
         found(histogram(TABLE), Diversity(), 0)

@@ -2,11 +2,12 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from slogan.arrays import Floats, Ints
+from slogan.errors import OptionError
+from slogan.modes import Parameters
 from slogan.planning.constraints import PrivacyConstraints
 from slogan.planning.plan import Plan
 from slogan.planning.program import Program
@@ -44,6 +45,13 @@ class _Objective(ABC):
     """The unit of its value, in words."""
     is_packing: ClassVar[bool]
     """Whether it maximises the number of released clicks."""
+    exact_only: ClassVar[bool] = False
+    """Whether it is defined for exact counts under one budget only."""
+
+    def parameters(self) -> Parameters:
+        """Its own options that were given, for the manifest."""
+        own = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: v if isinstance(v, int) else str(v) for name, v in own.items()}
 
     def on_private_counts(self, pairs: PrivatePairs) -> Ints:
         """The best counts without constraints per user: the private counts, or nearly."""
@@ -87,15 +95,62 @@ class TargetedObjective(_Objective):
         """The best utility, given the plan of O-UMP, of size λ, and the proven bound on λ."""
 
 
-Objective = PackingObjective | TargetedObjective
-Largest = Callable[[], tuple[Plan, float]]
-"""Solves O-UMP when called: the plan of size λ, and the proven bound on λ."""
+class SolvePart(Protocol):
+    """Solves another program under the same constraints, such as O-UMP."""
+
+    def __call__(
+        self, program: Program, *, goal: float = math.inf, share: float = 1.0
+    ) -> tuple[Plan, float]:
+        """A plan and the proven bound on its value.
+
+        Args:
+            program: What to solve.
+            goal: A value that is good enough.
+            share: Of the time limit.
+        """
+        ...
 
 
-def program_of(objective: Objective, constraints: PrivacyConstraints, largest: Largest) -> Program:
-    """The program of an objective; only one with a target needs the largest output."""
+class CompositeObjective(_Objective):
+    """Made of other objectives: its program needs the optimum of each."""
+
+    is_packing = False
+    exact_only = True
+
+    @abstractmethod
+    def program(self, constraints: PrivacyConstraints, solve: SolvePart) -> Program:
+        """The best utility, given what solves the parts."""
+
+    def on_private_counts(self, pairs: PrivatePairs) -> Ints:
+        raise self._refusal(pairs)
+
+    def expected_clicks(self, pairs: CappedPairs) -> Floats:
+        raise self._refusal(pairs)
+
+    def _refusal(self, _pairs: object) -> OptionError:
+        return refusal_of(self, "noisy counts", "leave --counts out")
+
+
+Objective = PackingObjective | TargetedObjective | CompositeObjective
+
+
+def refusal_of(objective: Objective, what: str, instead: str) -> OptionError:
+    """The error for an objective that needs exact counts under one budget."""
+    return OptionError(
+        f"--objective {objective.name} does not work with {what}: its shares are relative to "
+        "optima of exact counts under one given budget",
+        hint=f"{instead}, or choose another --objective",
+    )
+
+
+def program_of(objective: Objective, constraints: PrivacyConstraints, solve: SolvePart) -> Program:
+    """The program of an objective; one with a target needs the largest output, a joint one more."""
     if isinstance(objective, TargetedObjective):
-        return objective.program(constraints, *largest())
+        # A given |O| needs no larger plan, so all other time is left for the objective.
+        largest, bound = solve(Program(constraints=constraints), goal=objective.enough)
+        return objective.program(constraints, largest, bound)
+    if isinstance(objective, CompositeObjective):
+        return objective.program(constraints, solve)
     return objective.program(constraints)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from slogan.arrays import Ints
-from slogan.errors import OptionError
+from slogan.errors import OptionError, UnsupportedProgramError
 from slogan.planning.program import Program, Solution
 from slogan.registry import load_module, module_names
 
@@ -87,6 +87,14 @@ class Solver:
         limits = {"time_limit": self.time_limit, "gap": self.gap}
         waiting = {} if self.patience is None else {"patience": self.patience}
         return {"solver": self.name, **limits, **waiting}
+
+
+def no_mixture(solver: str) -> UnsupportedProgramError:
+    """The error of a solver that does not know joint objectives."""
+    return UnsupportedProgramError(
+        f"{solver} cannot weigh several objectives",
+        hint="leave --solver out, or use --solver exact with --objective joint",
+    )
 
 
 def names() -> tuple[str, ...]:

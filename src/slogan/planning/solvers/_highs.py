@@ -46,6 +46,8 @@ class Model:
     upper: Floats
     pairs: int
     flags: int = 0
+    minimises: bool = False
+    """Whether the value is cost·z; else it is −cost·z, because HiGHS minimises."""
     constant: float = 0.0
     """The value at cost·z = 0."""
 
@@ -129,6 +131,7 @@ def _with_targets(base: Model, targets: SupportTargets, kept: Ints) -> Model:
         cost=np.concatenate([np.zeros(base.pairs), np.full(n, 1.0 / targets.output_size)]),
         upper=np.concatenate([base.upper, free]),
         constant=float(targets.support[~here].sum()),
+        minimises=True,
         pairs=base.pairs,
     )
 
@@ -181,8 +184,7 @@ class Running:
         self._patience = effort.patience
         self._gained = None if start is None else time.monotonic()
         """When the best answer was found; None before the first."""
-        # HiGHS minimises: where every cost is −1 or 0 the value is −objective.
-        self._sign = 1.0 if problem.cost.max() > 0 else -1.0
+        self._sign = 1.0 if problem.minimises else -1.0
         self._bound = -self._sign * np.inf
         self.best: Floats | None = None
         """The best solution that HiGHS has reported."""

@@ -72,6 +72,7 @@ def _flagged(base: Model, could: Ints, *, threshold: float, most: float) -> Mode
         upper=np.concatenate([base.upper[: base.pairs], np.ones(flags), base.upper[base.pairs :]]),
         pairs=base.pairs,
         flags=flags,
+        minimises=True,
     )
 
 

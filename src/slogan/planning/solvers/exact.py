@@ -7,7 +7,7 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program, Solution, Status
-from slogan.planning.solvers import Effort, quiet
+from slogan.planning.solvers import Effort, _joint, quiet
 from slogan.planning.solvers._highs import Model, Running, model, most_clicks, outward
 from slogan.planning.solvers._precision import most_precise
 
@@ -47,6 +47,8 @@ def solve(program: Program, effort: Effort) -> Solution:
     Pairs whose first click exceeds the budget are 0 in every integer solution
     (docs/explanation/limits): leaving them out tightens the bound.
     """
+    if program.mixture is not None:
+        return _joint.solve(program, program.mixture, replace(effort, start=None), solver="exact")
     kept = np.flatnonzero(program.upper > 0)
     x = np.zeros(program.pairs)
     if len(kept) == 0:

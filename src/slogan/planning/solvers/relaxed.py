@@ -4,7 +4,7 @@ import numpy as np
 
 from slogan.errors import SolverError
 from slogan.planning.program import Program, Solution, Status, status
-from slogan.planning.solvers import Effort
+from slogan.planning.solvers import Effort, no_mixture
 from slogan.planning.solvers._highs import Running, outward, relaxation
 
 # An optimum at 3 may be returned as 2.9999999999; the gate corrects it if 3 is too much.
@@ -16,6 +16,8 @@ def solve(program: Program, effort: Effort) -> Solution:
 
     The bound is that of the relaxation. `exact` avoids the loss by rounding.
     """
+    if program.mixture is not None:
+        raise no_mixture("relaxed")
     problem = relaxation(program)
     answer = Running(problem, effort, integer=False).wait()
     if answer.z is None or answer.status is not Status.OPTIMAL:

@@ -7,7 +7,7 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.errors import UnsupportedProgramError
 from slogan.planning.program import Program, Solution, Status
-from slogan.planning.solvers import Effort
+from slogan.planning.solvers import Effort, no_mixture
 
 
 def solve(program: Program, _effort: Effort) -> Solution:
@@ -24,6 +24,8 @@ def solve(program: Program, _effort: Effort) -> Solution:
             "spe selects pairs and cannot meet a given output size",
             hint="use --solver exact or relaxed with --objective frequent_pairs",
         )
+    if program.mixture is not None:
+        raise no_mixture("spe")
     order = _cheapest_first(program)
 
     def released(first: int) -> Ints:

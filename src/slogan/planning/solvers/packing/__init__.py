@@ -12,7 +12,7 @@ from slogan.histogram import PairHistogram
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.plan import plan
 from slogan.planning.program import Program, Solution, SupportTargets, status
-from slogan.planning.solvers import Effort, Report, exact, quiet
+from slogan.planning.solvers import Effort, Report, _joint, exact, quiet
 from slogan.planning.solvers._highs import Running, model, most_clicks, outward
 from slogan.planning.solvers._precision import most_precise
 from slogan.planning.solvers.packing import search
@@ -33,6 +33,8 @@ _LEAST_TIME = 0.05
 def solve(program: Program, effort: Effort) -> Solution:
     """Counts within a proven gap of the best; see docs/explanation/solving.md."""
     warm_up()
+    if program.mixture is not None:
+        return _joint.solve(program, program.mixture, effort, solver="packing")
     if program.targets is not None:
         counts, bound = _frequent_first(program, program.targets, effort)
     else:

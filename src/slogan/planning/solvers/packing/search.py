@@ -86,8 +86,18 @@ def _random(dice: Any) -> Any:
 
 
 @compiled
-def _uniform(dice: Any) -> Any:
+def uniform(dice: Any) -> Any:
+    """A number from 0 to below 1."""
     return _random(dice) * 2.0**-53
+
+
+@compiled
+def fresh_dice(seed: Any) -> Any:
+    """The state of the generator for a seed."""
+    dice = np.array([np.uint64(seed) * _SPREAD_SEED + _OFF_ZERO])
+    for _ in range(_PASSED_OVER):
+        _random(dice)
+    return dice
 
 
 @compiled
@@ -190,7 +200,7 @@ def _make_room(j: Any, m: Any, s: Any, removed: Any, amount: Any, dice: Any) -> 
             for f in range(m.start[k], m.start[k + 1]):
                 i = m.pair[f]
                 if s.x[i] > 0 and i != j:
-                    score = m.price[i] * (_LEAST_TO_GO + _SPREAD_TO_GO * _uniform(dice))
+                    score = m.price[i] * (_LEAST_TO_GO + _SPREAD_TO_GO * uniform(dice))
                     if m.row_cost[f] + TOLERANCE >= -s.slack[k]:
                         score += _ALONE
                     if score > worst:
@@ -219,7 +229,7 @@ def _refill(m: Any, s: Any, added: Any, amount: Any, n: Any, move: Any, dice: An
             if s.blocked[j] == 0 and s.x[j] < m.upper[j]:
                 s.freed[left] = j
                 left += 1
-                score = m.price[j] * (_LEAST_TO_COME + _SPREAD_TO_COME * _uniform(dice))
+                score = m.price[j] * (_LEAST_TO_COME + _SPREAD_TO_COME * uniform(dice))
                 if s.tabu[j] > move:
                     score += _LATELY
                 if score < least:
@@ -268,9 +278,7 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
     `losses` is the chance that a move is kept although it loses one click. `best` are the best
     counts known, replaced whenever the state, which persists between calls, releases more.
     """
-    dice = np.array([np.uint64(seed) * _SPREAD_SEED + _OFF_ZERO])
-    for _ in range(_PASSED_OVER):
-        _random(dice)
+    dice = fresh_dice(seed)
     size, record, saved = 0, np.sum(best) - np.sum(s.x), True
     removed, gone = np.empty((2, _MOST_REMOVED + 1), np.int64)
     added, come = np.empty((2, len(s.freed) + 1), np.int64)
@@ -287,7 +295,7 @@ def search(m: Any, s: Any, candidates: Any, moves: Any, seed: Any, losses: Any, 
         gain = np.sum(come[:entries]) - np.sum(gone[:out])
         kept = possible and gain >= 0
         if possible and gain == -1 and losses > 0:
-            kept = _uniform(dice) < losses
+            kept = uniform(dice) < losses
         if not kept:
             _undo(m, s, added[:entries], come, removed[:out], gone)
             continue
