@@ -361,7 +361,7 @@ _RECIPIENTS: dict[str, tuple[str, str, str]] = {
     ),
     "reproduction": (
         "sanitize",
-        "the paper's",
+        "paper's",
         "The paper's method releases real rows under new user IDs, and its counts are not "
         "protected. Keep the output among people who may see the log.",
     ),

@@ -16,7 +16,7 @@ def test_each_budget_is_shown_in_lines(tmp_path):
     assert "strict  ε = 0.5, δ = 1e-6" in words
     assert "at most 2.72 of 100 people" in words
     assert "add users (a longer period), not budget" in words
-    assert words.rstrip().endswith(
+    assert done.stdout.rstrip().endswith(
         "Next, with your file in place of LOG:  "
         "slogan sanitize LOG -o release --exp-epsilon 2 --delta 0.5"
     )
