@@ -48,14 +48,15 @@ GROUPS = {
         *("compare", "ReleaseComparison"),
     ),
     "Before it is published": ("review", "Review"),
-    "Before a release": ("advise", "Advice", "frontier", "Frontier", "FrontierPoint"),
+    "Before a release": ("advise", "Advice", "frontier", "Frontier", "FrontierPoint", "TradeOff"),
     "Attacks on a configuration": ("audit", "Findings"),
     "Ledger": ("Ledger", "Cap"),
     "The paper": ("reproduce", "Reproduction"),
     "Errors": ("SloganError",),
 }
 RESULTS = {
-    *("SearchLog", "Inspection", "Verdict", "Evaluation", "Frontier", "FrontierPoint", "Findings"),
+    *("SearchLog", "Inspection", "Verdict", "Evaluation", "Frontier", "FrontierPoint", "TradeOff"),
+    "Findings",
     *("SyntheticRelease", "SyntheticSummary", "SanitizedRelease", "SanitizedSummary"),
     *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Reproduction", "ReleaseComparison"),
 }

@@ -53,9 +53,10 @@ if TYPE_CHECKING:
     from slogan.workflows.compare import compare as compare
     from slogan.workflows.evaluate import Evaluation as Evaluation
     from slogan.workflows.evaluate import evaluate as evaluate
-    from slogan.workflows.frontier import Frontier as Frontier
     from slogan.workflows.frontier import frontier as frontier
-    from slogan.workflows.frontier_points import FrontierPoint as FrontierPoint
+    from slogan.workflows.frontier.points import FrontierPoint as FrontierPoint
+    from slogan.workflows.frontier.result import Frontier as Frontier
+    from slogan.workflows.frontier.trade_off import TradeOff as TradeOff
     from slogan.workflows.inspect import Inspection as Inspection
     from slogan.workflows.inspect import inspect as inspect
     from slogan.workflows.review import Review as Review
@@ -93,8 +94,10 @@ _NAMES = {
     "workflows.compare": ("ReleaseComparison", "compare"),
     "workflows.advise": ("Advice", "advise"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
-    "workflows.frontier": ("Frontier", "frontier"),
-    "workflows.frontier_points": ("FrontierPoint",),
+    "workflows.frontier": ("frontier",),
+    "workflows.frontier.points": ("FrontierPoint",),
+    "workflows.frontier.result": ("Frontier",),
+    "workflows.frontier.trade_off": ("TradeOff",),
     "workflows.inspect": ("Inspection", "inspect"),
     "workflows.review": ("Review", "review"),
     "workflows.sanitize": ("sanitize",),

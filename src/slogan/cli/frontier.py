@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, overload
 
 from cyclopts import Group, Parameter
 from rich.console import RenderableType
@@ -15,8 +15,10 @@ from slogan.cli.terminal import Json, show, table, watching, with_notes
 from slogan.cli.utility import Trial
 
 if TYPE_CHECKING:
-    from slogan.workflows.frontier import Frontier
-    from slogan.workflows.frontier_points import Point
+    from slogan.workflows.arguments import FrontierOptions
+    from slogan.workflows.frontier.points import Point
+    from slogan.workflows.frontier.result import Frontier
+    from slogan.workflows.frontier.trade_off import TradeOff
 
 Grid = Group("Grid")
 
@@ -37,6 +39,7 @@ def frontier(
     exp_epsilons: Annotated[str | None, Parameter(group=Grid)] = None,
     deltas: Annotated[str | None, Parameter(group=Grid)] = None,
     mode: Literal["sanitize", "synthesize"] = "sanitize",
+    objectives: str | None = None,
     utility: Trial = Trial(),
     runs: int = 3,
     seed: int = 0,
@@ -68,6 +71,9 @@ def frontier(
         Comma-separated values of δ.
     mode
         Which verb is tried: sanitize with exact counts, or synthesize.
+    objectives
+        sanitize only: two objectives to trade for each other under one ε and δ, such as
+        output_size,diversity, instead of a grid of budgets.
     runs
         synthesize only: number of dry runs that are averaged.
     seed
@@ -75,30 +81,34 @@ def frontier(
     """
     from slogan.workflows.frontier import frontier as frontier_of
 
+    options: FrontierOptions = {
+        "users": users,
+        "clicks_per_user": clicks_per_user,
+        "on_log": on_log,
+        "epsilons": _listed(epsilons),
+        "exp_epsilons": _listed(exp_epsilons),
+        "deltas": _listed(deltas),
+        "solver": utility.chosen_solver(),
+        "runs": runs,
+        "seed": seed,
+        "engine": reading.host(),
+    }
+    source = reading.log(list(log)) if log else None
     with watching() as watch:
-        grid = frontier_of(
-            reading.log(list(log)) if log else None,
-            users=users,
-            clicks_per_user=clicks_per_user,
-            on_log=on_log,
-            epsilons=_listed(epsilons),
-            exp_epsilons=_listed(exp_epsilons),
-            deltas=_listed(deltas),
-            mode=mode,
-            objective=utility.build(),
-            solver=utility.chosen_solver(),
-            runs=runs,
-            seed=seed,
-            engine=reading.host(),
-            progress=watch,
-        )
+        options["progress"] = watch
+        if objectives is None:
+            options["objective"] = utility.build()
+            grid = frontier_of(source, mode=mode, **options)
+        else:
+            pair = utility.compared(_listed(objectives))
+            grid = frontier_of(source, mode=mode, objectives=pair, **options)
     if output is not None:
         grid.save(output, force=force)
     show(grid, partial(text, folder=output), json=json)
 
 
-def text(frontier: Frontier[Point], folder: Path | None = None) -> RenderableType:
-    """One row for each useful budget, what was computed, and where the page is."""
+def text(frontier: Frontier[Point] | TradeOff, folder: Path | None = None) -> RenderableType:
+    """One row for each useful choice, what was computed, and where the page is."""
     page = "Add -o FOLDER for a page with a chart."
     if folder is not None:
         page = f"Chart and table: {folder}/frontier.html"
@@ -109,5 +119,9 @@ def text(frontier: Frontier[Point], folder: Path | None = None) -> RenderableTyp
     return with_notes(table(headings, rows, left=0), lines)
 
 
+@overload
+def _listed(values: str) -> list[str]: ...
+@overload
+def _listed(values: str | None) -> list[str] | None: ...
 def _listed(values: str | None) -> list[str] | None:
     return None if values is None else [value.strip() for value in values.split(",")]

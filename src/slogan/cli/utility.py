@@ -14,6 +14,7 @@ from slogan.registry import module_names
 
 if TYPE_CHECKING:
     from slogan.planning.objectives import Objective
+    from slogan.planning.objectives.joint import Joint
     from slogan.planning.solvers import Solver
 
 PATIENCE = 15.0
@@ -90,6 +91,23 @@ class Trial(Utility):
 
     time_limit: float = 10.0
     "Most seconds for each problem."
+
+    def compared(self, names: list[str]) -> Joint:
+        """Two objectives to trade for each other, in place of one."""
+        from slogan.workflows.frontier.trade_off import pair_of
+
+        own = {
+            "--objective": self.objective != Utility.objective,
+            "--output-size": self.output_size is not None,
+            "--weights": self.weights is not None,
+            "--at-least": self.at_least is not None,
+        }
+        for option, typed in own.items():
+            if typed:
+                raise OptionError(
+                    f"{option} has no effect with --objectives", hint=f"leave {option} out"
+                )
+        return pair_of(names, self.min_support)
 
 
 @Parameter(name="*", group=_UTILITY)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
-from slogan.planning.exposure import LeastExposure, least_exposure
-from slogan.planning.exposure import warm_up as warm_up_exposure
 from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.least_budget import LeastBudget, least_budget, packing_objective
+from slogan.planning.mixture import Mixture
 from slogan.planning.objectives import Objective, PackingObjective, program_of, refusal_of
+from slogan.planning.pareto import Compromise, pareto
 from slogan.planning.plan import Plan, plan
 from slogan.planning.prices import Prices, prices
 from slogan.planning.program import Program, Solution, Status, empty, gap, status
@@ -27,6 +28,9 @@ from slogan.planning.sampling import sample_users
 from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
 from slogan.randomness import Randomness
+
+if TYPE_CHECKING:
+    from slogan.planning.exposure import LeastExposure
 
 _FOR_THE_REST = 0.25
 """The part of the time limit for the best counts once the least budget is known."""
@@ -108,16 +112,18 @@ class Planner:
         last = replace(self, budget=least.budget, solver=solver)
         return least, last.exact(hist, start=least.counts)
 
-    def exposing_few(self, hist: PairHistogram, value: int) -> tuple[LeastExposure, Planned]:
+    def exposing_few(self, hist: PairHistogram, value: int) -> tuple["LeastExposure", Planned]:
         """Counts of a value of the objective that are expected to expose the fewest users."""
+        from slogan.planning import exposure  # compiled loops, which few runs need
+
         goal, constraints = packing_objective(self.objective, value), self.constrained(hist)
         with self.steps.step("compile"):
             solvers.warm_up(self.solver.name)
-            warm_up_exposure()
+            exposure.warm_up()
         with self.steps.step("solve"):
             program = goal.program(constraints)
             effort = replace(self.solver.effort, report=self._report_exposure)
-            found = least_exposure(
+            found = exposure.least_exposure(
                 program, value, utility=goal.utility, solver=self.solver.name, effort=effort
             )
         with self.steps.step("gate"):
@@ -175,6 +181,25 @@ class Planner:
             solution=solution,
             plan=planned,
         )
+
+    def compromises(self, hist: PairHistogram) -> tuple[Mixture, tuple[Compromise, ...]]:
+        """Plans that trade the two parts of a joint objective for each other, and the parts."""
+        constraints = self.constrained(hist)
+        with self.steps.step("compile"):
+            solvers.warm_up(self.solver.name)
+        with self.steps.step("solve"):
+            program = self._program(constraints)
+            mixture = program.mixture
+            if mixture is None:
+                raise AssertionError("only a joint objective has parts to compare")
+            effort = replace(self.solver.effort, report=quiet)
+            return mixture, pareto(
+                program,
+                mixture,
+                solver=self.solver.name,
+                effort=effort,
+                done=lambda done, of: self.steps.note(f"{done} of {of} problems"),
+            )
 
     def prices(self, planned: Planned) -> Prices | None:
         """What limits a plan, and what a larger budget would give; None unless it is a packing.

@@ -292,6 +292,21 @@ def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -
     )
 
 
+def trade_off_chart(found: Line, most: Line, *, x_title: str, y_title: str) -> Chart:
+    """What was found of one objective beside each value of another, and the most possible."""
+    return line_chart(
+        [found],
+        most,
+        name="frontier",
+        title=f"What {x_title} cost in {y_title}",
+        summary=f"{len(found.points)} outputs: as {x_title} rise, {y_title} fall. No output is "
+        "above the dotted line.",
+        x_title=x_title,
+        y_title=y_title,
+        even=True,
+    )
+
+
 def line_chart(
     lines: Sequence[Line],
     bound: Line | None,
@@ -303,15 +318,19 @@ def line_chart(
     y_title: str,
     logarithmic: bool = False,
     tight: bool = False,
+    even: bool = False,
 ) -> Chart:
     """Lines over a logarithmic axis, upright from zero or logarithmic too.
 
-    The axis reaches to powers of ten; a tight one ends at the first and the last point.
+    The axis reaches to powers of ten; a tight one ends at the first and the last point. An even
+    one is not logarithmic and begins at zero.
     """
     drawn = [*lines] if bound is None else [*lines, bound]
     everything = [point for line in drawn for point in line.points]
     across = [at for at, _ in everything]
     x = log_scale(across, _ACROSS[0], _ACROSS[1] - 90)
+    if even:
+        x = Scale(0, max(across, default=1.0) or 1.0, _ACROSS[0], _ACROSS[1] - 90)
     if tight and 0 < min(across, default=0) < max(across, default=0):
         x = replace(x, low=min(across), high=max(across))
     heights = [value for _, value in everything]

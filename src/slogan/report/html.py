@@ -69,12 +69,13 @@ CHOICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPage:
-    """What each budget buys, for the curator: a chart, and a table of the useful budgets."""
+    """What can be had for what, for the curator: a chart, and a table of the useful choices."""
 
-    utility: str
+    title: str
     facts: Sequence[str]
     """Sentences about what was computed."""
     chart: Chart
+    caption: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     warnings: Sequence[str]

@@ -41,3 +41,16 @@ def test_a_frontier_of_queries_is_measured_on_queries(tmp_path):
     assert "searches, " in done.stdout
     assert "queries." in done.stdout
     assert "pair" not in done.stdout
+
+
+def test_what_one_objective_costs_the_other(log, tmp_path):
+    grid = ("--exp-epsilons", "2", "--deltas", "0.5", "--time-limit", "1")
+    asked = ("frontier", log, "--on-log", "--objectives", "diversity,output_size")
+    done = slogan(*asked, *grid, cwd=tmp_path)
+    refused = slogan(*asked, *grid, "--weights", "diversity=1", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "--at-least" in done.stdout
+    assert "no output with as many released clicks" in " ".join(done.stdout.split())
+    assert refused.returncode == 2
+    assert "--weights has no effect with --objectives" in refused.stderr

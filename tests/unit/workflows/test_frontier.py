@@ -17,7 +17,7 @@ from slogan.cli.frontier import text
 from slogan.errors import AllPairsUniqueError, OptionError, ReleaseExistsError, StorageError
 from slogan.report.html import CHOICE, CURATOR_ONLY
 from slogan.storage import atomic
-from slogan.workflows.frontier_points import SynthesizedPoint, running_maximum
+from slogan.workflows.frontier.points import SynthesizedPoint, running_maximum
 
 POWERS, DELTAS = ("1.1", "1.7", "3"), ("0.1", "0.5", "0.8")
 SECRET = "my secret illness"
@@ -340,3 +340,49 @@ def test_equal_budgets_have_one_value():
 
 def test_budgets_of_which_neither_is_larger_are_left_alone():
     assert values((1, 0.2, 7.0), (2, 0.1, 3.0)) == [7, 3]
+
+
+def test_two_objectives_are_traded_under_one_budget(log, tmp_path):
+    found = slogan.frontier(
+        log,
+        on_log=True,
+        objectives=("output_size", "diversity"),
+        exp_epsilons=("3",),
+        deltas=("0.8",),
+        time_limit=2,
+    )
+    found.save(tmp_path / "out")
+    headings, rows = found.table()
+
+    assert found.points
+    for point in found.points:
+        assert point.values[0] <= point.bound <= found.bounds[0]
+        assert 0 < point.shares[1] <= 1
+        # What the last column asks for is reached by this output.
+        name, share = point.at_least.split("=")
+        assert name == "diversity"
+        assert 0 <= point.shares[1] - float(share) < 2e-4
+    assert len(rows) == len(found.points)
+    assert {len(row) for row in rows} == {len(headings)}
+    assert "What one costs the other" in (tmp_path / "out" / "frontier.html").read_text()
+    assert CURATOR_ONLY in found.warnings
+    with pytest.raises(ReleaseExistsError):
+        found.save(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objectives": ("output_size",)}, "compares two objectives"),
+        ({"objectives": "diversity"}, "two different objectives"),
+        ({"objectives": ("diversity", "divers")}, "not a part of a joint objective"),
+        ({"objectives": ("diversity", "output_size"), "deltas": ("0.1", "0.5")}, "one budget"),
+        ({"objectives": ("diversity", "output_size"), "mode": "synthesize"}, "plans of sanitize"),
+        ({"objectives": ("diversity", "output_size"), "objective": "diversity"}, "both given"),
+        ({"objectives": slogan.Joint(at_least={"diversity": "0.5"})}, "without floors"),
+    ],
+)
+def test_objectives_that_cannot_be_compared_are_refused(options, words):
+    grid = {"exp_epsilons": ("2",), "deltas": ("0.5",)}
+    with pytest.raises(OptionError, match=words):
+        slogan.frontier(users=100, **{**grid, **options})

@@ -55,8 +55,8 @@ class Joint(CompositeObjective):
     utility = "weighted mean of shares"
 
     def __post_init__(self) -> None:
-        _require_parts("weights", self.weights)
-        _require_parts("at-least", self.at_least)
+        require_parts("weights", self.weights)
+        require_parts("at-least", self.at_least)
         if not self.weights:
             raise OptionError(
                 "a joint objective needs a weight for at least one part",
@@ -131,7 +131,7 @@ class Joint(CompositeObjective):
         hist = constraints.hist
         support = FrequentPairs.min_support if self.min_support is None else self.min_support
         frequent = np.zeros(0, dtype=np.int64)
-        names = [n for n in part_names() if n in self.weights or n in self.at_least]
+        names = dict.fromkeys((*self.weights, *self.at_least))
         if "frequent_pairs" in names:
             frequent = frequent_pairs(hist, exact(support))
         whole = sum((exact(weight) for weight in self.weights.values()), start=Fraction(0))
@@ -151,7 +151,7 @@ class Joint(CompositeObjective):
         )
 
 
-def _require_parts(option: str, given: object) -> None:
+def require_parts(option: str, given: object) -> None:
     """Refuse what is not a mapping, and unknown parts."""
     if not isinstance(given, Mapping):
         raise OptionError(

@@ -17,7 +17,7 @@ from slogan.measures.supports import frequent_pairs
 from slogan.planning.objectives import Objective
 from slogan.progress import Steps
 from slogan.randomness import SeededRandomness
-from slogan.workflows.frontier_points import SynthesizedPoint, running_maximum
+from slogan.workflows.frontier.points import SynthesizedPoint, running_maximum
 from slogan.workflows.synthesize import make_users
 
 
