@@ -114,7 +114,7 @@ class Planner:
 
     def exposing_few(self, hist: PairHistogram, value: int) -> tuple["LeastExposure", Planned]:
         """Counts of a value of the objective that are expected to expose the fewest users."""
-        from slogan.planning import exposure  # compiled loops, which few runs need
+        from slogan.planning import exposure  # noqa: PLC0415  loops that few runs need
 
         goal, constraints = packing_objective(self.objective, value), self.constrained(hist)
         with self.steps.step("compile"):
