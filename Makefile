@@ -56,7 +56,7 @@ $(READY): requirements.lock $(CORE)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip uninstall -qq --yes setuptools
 	$(BIN)/python -c "from slogan.planning.solvers import packing; packing.warm_up()"
-	$(BIN)/python -c "from slogan.planning import exposure; exposure.warm_up()"
+	$(BIN)/python -c "from slogan.planning.exposure import least; least.warm_up()"
 	$(BIN)/python -c "from slogan.dp.selection import pooled; pooled.warm_up()"
 	@touch $(READY)
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints, privacy_constraints
+from slogan.planning.exposure import LeastExposure
 from slogan.planning.laplace import Optimum, influential_users, with_noise
 from slogan.planning.least_budget import LeastBudget, least_budget, packing_objective
 from slogan.planning.mixture import Mixture
@@ -28,9 +28,6 @@ from slogan.planning.sampling import sample_users
 from slogan.planning.solvers import Effort, Solver, quiet
 from slogan.progress import Steps
 from slogan.randomness import Randomness
-
-if TYPE_CHECKING:
-    from slogan.planning.exposure import LeastExposure
 
 _FOR_THE_REST = 0.25
 """The part of the time limit for the best counts once the least budget is known."""
@@ -112,18 +109,18 @@ class Planner:
         last = replace(self, budget=least.budget, solver=solver)
         return least, last.exact(hist, start=least.counts)
 
-    def exposing_few(self, hist: PairHistogram, value: int) -> tuple["LeastExposure", Planned]:
+    def exposing_few(self, hist: PairHistogram, value: int) -> tuple[LeastExposure, Planned]:
         """Counts of a value of the objective that are expected to expose the fewest users."""
-        from slogan.planning import exposure  # noqa: PLC0415  loops that few runs need
+        from slogan.planning.exposure import least  # noqa: PLC0415  loops that few runs need
 
         goal, constraints = packing_objective(self.objective, value), self.constrained(hist)
         with self.steps.step("compile"):
             solvers.warm_up(self.solver.name)
-            exposure.warm_up()
+            least.warm_up()
         with self.steps.step("solve"):
             program = goal.program(constraints)
             effort = replace(self.solver.effort, report=self._report_exposure)
-            found = exposure.least_exposure(
+            found = least.least_exposure(
                 program, value, utility=goal.utility, solver=self.solver.name, effort=effort
             )
         with self.steps.step("gate"):

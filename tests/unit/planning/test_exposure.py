@@ -13,10 +13,10 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import EmptyPlanError, RequirementError
 from slogan.generation.crowd import draw_clicks, draw_crowd
 from slogan.histogram import PairHistogram
-from slogan.planning import exposure as module
 from slogan.planning import solvers
 from slogan.planning.constraints import privacy_constraints
-from slogan.planning.exposure import least_exposure, trimmed
+from slogan.planning.exposure import least as module
+from slogan.planning.exposure.least import least_exposure, trimmed
 from slogan.planning.exposure.proof import Below
 from slogan.planning.exposure.weights import weights
 from slogan.planning.objectives.diversity import Diversity

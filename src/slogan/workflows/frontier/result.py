@@ -44,6 +44,7 @@ class Study(ABC):
     log: LogSizes
     """Clicks, users and pairs; for sanitize those of shared pairs."""
     seconds: dict[str, float]
+    """The time of each step."""
     items: str = PAIRS
     """What was counted: clicks on pairs, searches for queries, or all searches, clicked or not."""
 
