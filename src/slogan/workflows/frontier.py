@@ -97,7 +97,8 @@ class Frontier(Generic[PointT_co]):
         """Warnings for figures that come from the log."""
         if self.planned_on == ON_LOG:
             return (CURATOR_ONLY, CHOICE)
-        return (_SIZE_OF_LOG,) if self.planned_on == OF_LOG_SIZE else ()
+        read = worded(_SIZE_OF_LOG, self.items)
+        return (read,) if self.planned_on == OF_LOG_SIZE else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""
@@ -189,9 +190,10 @@ class Frontier(Generic[PointT_co]):
         """Sentences about what was computed."""
         of = "Your log" if self.planned_on == ON_LOG else "A made-up log"
         size = f"{self.log.users:,} users, {self.log.clicks:,} clicks, {self.log.pairs:,} pairs"
-        shared = " shared by 2+ users" if self.mode == "sanitize" else ""
         hidden = len(self.points) - len(self.useful())
-        facts = [f"{of}: {size}{shared}."]
+        facts = [f"{of}: {size}."]
+        if self.mode == "sanitize":
+            facts = [f"{of}, as far as 2+ users share it: {size}. Only this can be released."]
         if self.runs is not None:
             mean = "one dry run" if self.runs == 1 else f"the mean of {self.runs} dry runs"
             facts.append(
