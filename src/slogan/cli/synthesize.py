@@ -80,7 +80,7 @@ def synthesize(
 
 def _range(saved: Saved) -> str:
     """How far the noise may have moved the coverage."""
-    from slogan.report.coverage import CONFIDENCE, coverage_interval
+    from slogan.manifest.coverage import CONFIDENCE, coverage_interval
     from slogan.workflows.evaluate import read_manifest
 
     if (ends := coverage_interval(read_manifest(saved.folder))) is None:

@@ -178,6 +178,7 @@ class Frontier(Generic[PointT_co]):
             headings=headings,
             rows=rows,
             warnings=self.warnings,
+            secret=self.planned_on == ON_LOG,
         )
         files = {
             "frontier.svg": picture(chart),
