@@ -7,11 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import (
+    CycloptsError,
+    MissingArgumentError,
+    Token,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 
 from slogan.cli.app import app
 from slogan.cli.terminal import UNHEARD, complain, fail, session, stderr
-from slogan.errors import SloganError
+from slogan.errors import SloganError, suggestion
 from slogan.storage.folders import Stopped, remove_scratches, stoppable
 from slogan.storage.limits import out_of_memory
 
@@ -44,6 +50,8 @@ def main() -> NoReturn:
 
 
 def _end(what: str, problem: str, hint: str, exit_code: int) -> NoReturn:
+    if session.log:
+        hint = hint.replace("slogan inspect LOG ", f"slogan inspect {session.log} ")
     if "--json" in sys.argv[1:]:
         fail(problem, hint, exit_code)
     complain(what, problem, hint)
@@ -53,6 +61,8 @@ def _end(what: str, problem: str, hint: str, exit_code: int) -> NoReturn:
 def _usage(error: CycloptsError) -> tuple[str, str]:
     """What is wrong with the words that were typed, and where to look."""
     words = " ".join(str(error).split())
+    if isinstance(error, UnknownOptionError) and _meant_help(error.token):
+        words = f"{words.partition(' Did you mean')[0]} Did you mean --help?"
     verb = f"slogan {session.verb}".strip()
     help = f"{verb} --help lists the options"
     if isinstance(error, UnusedCliTokensError):
@@ -64,6 +74,11 @@ def _usage(error: CycloptsError) -> tuple[str, str]:
         words = f"{name} is missing"
         help = f"add -o FOLDER; {help}" if name == "--output" else help
     return words, help if session.verb else "slogan --help lists the verbs"
+
+
+def _meant_help(token: Token) -> bool:
+    """Whether an unknown option is a mistyped --help, which is no option of a verb's own."""
+    return suggestion(token.keyword or token.value, ["--help"]) is not None
 
 
 def _stop(stopped: Stopped) -> NoReturn:

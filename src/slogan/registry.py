@@ -8,6 +8,14 @@ from types import ModuleType
 
 from slogan.errors import OptionError, suggestion
 
+_KINDS = {
+    "objectives": "objective",
+    "solvers": "solver",
+    "selection": "selector",
+    "engines": "engine",
+}
+"""What a file of a folder is called."""
+
 
 def module_names(package: str, *, packages_only: bool = False) -> tuple[str, ...]:
     """The public modules of a package, or only those that are packages; nothing is imported."""
@@ -25,11 +33,11 @@ def load_module(package: str, name: str, *, packages_only: bool = False) -> Modu
     """Import one of them by name."""
     names = module_names(package, packages_only=packages_only)
     if name not in names:
-        kind = package.rsplit(".", 1)[-1]
+        kind = _KINDS.get(package.rsplit(".", 1)[-1], "module")
         meant = suggestion(name, names)
         choices = f"choose one of: {', '.join(names)}"
         raise OptionError(
-            f"{name[:40]!r} is not one of the {kind}",
+            f"there is no {kind} {name[:40]!r}",
             hint=f"{meant} Or {choices}" if meant else choices,
         )
     return import_module(f"{package}.{name}")

@@ -91,7 +91,7 @@ def session(
     tables = {} if config is None else configuration.load(config, VERBS)
     shared = configuration.Session.of(tables.get("session", {}), str(config))
     state.quiet, state.verbose = quiet or shared.quiet, verbose or shared.verbose
-    state.answered = state.unheard = False
+    state.answered, state.unheard, state.log = False, False, ""
     if state.quiet and state.verbose:
         raise OptionError("--quiet and --verbose exclude each other", hint="give one of them")
     if (most := threads or shared.threads) is not None:

@@ -15,9 +15,11 @@ from rich.text import Text
 from slogan.cli.terminal import Json, show, watching
 
 if TYPE_CHECKING:
+    from slogan.manifest.uses import Use
     from slogan.workflows.demo import ReleaseStory, Story
 
 GROUP, RANK = "look", 1
+_MOST_TASKS = 3
 
 
 def demo(
@@ -66,12 +68,12 @@ def text(story: Story) -> RenderableType:
     made_up = [
         f"  Whether a person was in the log changes the odds by at most e^ε, ε = "
         f"{synthetic.summary.epsilon:g}, except with chance δ = {synthetic.summary.delta:g}.",
-        f"  {_line(story.synthetic)}",
+        *_lines(story.synthetic),
     ]
     real = [
         f"  The paper's method, for people who may see the log: e^ε = {budget.exp_epsilon}, "
         f"δ = {budget.delta_value:g}. Its counts are not protected.",
-        *(f"  {_line(release)}" for release in story.releases),
+        *(line for release in story.releases for line in _lines(release)),
     ]
     end = [
         f"  {synthetic.folder}/public/report.html   what recipients see",
@@ -95,21 +97,19 @@ def text(story: Story) -> RenderableType:
     )
 
 
-def _line(release: ReleaseStory) -> str:
-    """One release in words: its size, the attack, and what it keeps."""
-    summary, attack = release.saved.summary, release.attack
+def _lines(release: ReleaseStory) -> list[str]:
+    """One release in words: its size and the attack, what it is good for, what it is not for."""
+    summary, attack, uses = release.saved.summary, release.attack, release.uses
     found = "the attack finds no user"
     if attack.succeeds:
         found = f"THE ATTACK FINDS {attack.named_users or attack.linked_users} USER"
     verified = "verified" if release.verified else "NOT VERIFIED"
-    kept = (
-        f"{_share(release.kept.recall)} of frequent pairs kept, by a random sample of this size "
-        f"{_share(release.sample.recall)}"
-    )
-    return (
-        f"{summary.pairs_out:,} pairs, {summary.clicks_out:,} clicks; {found}; {verified}; {kept}."
-    )
+    return [
+        f"  {summary.pairs_out:,} pairs, {summary.clicks_out:,} clicks; {found}; {verified}.",
+        *(f"  {name}: {_tasks(some)}." for name, some in uses.groups() if name != "Partly"),
+    ]
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
+def _tasks(uses: tuple[Use, ...]) -> str:
+    """The first tasks; the report has all of them, with reasons."""
+    return "; ".join(use.task for use in uses[:_MOST_TASKS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from cyclopts import Group, Parameter
 
 from slogan.budget import PrivacyBudget
+from slogan.cli.terminal import session
 from slogan.errors import OptionError
 from slogan.modes import Counts, ExactCounts, LaplaceCounts, PrivateCounts
 from slogan.registry import module_names
@@ -92,6 +94,8 @@ class Reading:
         """The log meant by these options."""
         from slogan.logs.searchlog import read
 
+        form = replace(self, user=None, query=None, url=None, count=None)
+        session.log = shlex.join([*files, *form.words()])
         return read(
             list(files),
             **self._roles(),

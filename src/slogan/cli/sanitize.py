@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import RenderableType
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from slogan.release.base import Saved
 
 GROUP, RANK = "release", 2
+_SEARCH = "A longer search (--patience, --time-limit)"
+_MORE_BY = {
+    "relaxed": "A search (leave --solver out)",
+    "spe": "Another solver (leave --solver out)",
+}
+"""What can come closer to the bound: these solvers stop by themselves."""
 _UNITS = {
     "output_size": "clicks",
     "diversity": "query-url pairs",
@@ -123,15 +130,15 @@ def _planned(summary: SanitizedSummary) -> list[str]:
         best = f"Sum of support distances: {value:,.6g}; none below {bound:,.6g} is possible."
         gain = f"lower it by at most {value - bound:,.6g}"
     else:
-        best = f"Released {value:,.6g} {unit}; no more than {bound:,.6g} are possible."
-        gain = f"add at most {bound - value:,.6g} {unit}"
+        bound = math.floor(bound)
+        best = f"Released {value:,.0f} {unit}; no more than {bound:,} are possible."
+        gain = f"add at most {bound - value:,.0f} {unit}"
     lines = [best]
     if value == bound:
-        lines = [f"Released {value:,.6g} {unit}, the most that is possible."] if unit else [best]
+        lines = [f"Released {value:,.0f} {unit}, the most that is possible."] if unit else [best]
     elif summary.status != "optimal":
-        lines.append(
-            f"A longer search (--patience, --time-limit) could {gain} (gap {summary.gap:.2%})."
-        )
+        how = _MORE_BY.get(summary.solver, _SEARCH)
+        lines.append(f"{how} could {gain} (gap {summary.gap:.2%}).")
     if summary.required is not None:
         lines.append(
             f"The least budget found for {summary.required:,} {unit}: b = "

@@ -78,6 +78,17 @@ def synthesize(
     show(saved, lambda made: text(made, check), json=json)
 
 
+def _range(saved: Saved) -> str:
+    """How far the noise may have moved the coverage."""
+    from slogan.manifest.coverage import CONFIDENCE, coverage_interval
+    from slogan.workflows.evaluate import read_manifest
+
+    if (ends := coverage_interval(read_manifest(saved.folder))) is None:
+        return ", by an estimate with noise"
+    low, high = (float(share) for share in ends)
+    return f" (by an estimate with noise: {CONFIDENCE} confidence, {low:.1%} to {high:.1%})"
+
+
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
@@ -95,8 +106,7 @@ def text(saved: Saved, check: str) -> RenderableType:
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
         "end, for any user added or removed.",
         "The users are made up: no row belongs to a real one.",
-        f"The released pairs stand for about {summary.coverage:.1%} of all clicks, by an estimate "
-        "with noise.",
+        f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,
         f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
         f"{5 * needed:.0f} users with 25 pairs each.",

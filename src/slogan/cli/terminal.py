@@ -42,6 +42,8 @@ class Session:
     """What the whole command line asked for, and what has been printed."""
 
     verb: str = ""
+    log: str = ""
+    """The log with the options that describe its form, as words of a command line."""
     quiet: bool = False
     verbose: bool = False
     answered: bool = False
@@ -257,7 +259,7 @@ def released(
     lines = [worded(line, summary.items) for line in lines]
     test_run = ["TEST RUN: seeded, so it protects no user. verify refuses it."]
     rest = [
-        *emptied_columns(summary.emptied, "came back"),
+        *emptied_columns(summary.emptied, summary.kept_fields, "came back"),
         *skipped_rows(summary.rows_without_click, summary.bad_rows, summary.bad_users),
         *(f"Received from Spark: {what}." for what in summary.arrived),
         "Not recorded in a ledger; use --population NAME to track cumulative privacy loss."
@@ -327,26 +329,34 @@ def how_read(log: SearchLog) -> list[str]:
         lines.append(
             "The user column looks like sessions: then sessions are protected, not people."
         )
-    return [*lines, *emptied_columns(columns.emptied, "come back")]
+    lines += emptied_columns(columns.emptied, columns.kept_fields, "come back")
+    if log.format == "jsonl":
+        lines.append("Keys of JSON Lines that are not named here are left out.")
+    return lines
 
 
 def announce(log: SearchLog) -> SearchLog:
     """Say before the work begins which columns come back empty; gives the log back."""
-    for line in emptied_columns(log.columns.emptied, "will come back"):
-        stderr.print(line, soft_wrap=True)
+    if not session.quiet:
+        columns = log.columns
+        for line in emptied_columns(columns.emptied, columns.kept_fields, "will come back"):
+            _say(line)
     return log
 
 
 _OF_ONE = {"come back": "comes back"}
 
 
-def emptied_columns(names: Sequence[str], will: str) -> list[str]:
-    """The columns that come back empty."""
-    if not names:
-        return []
+def emptied_columns(names: Sequence[str], kept_fields: Sequence[str], will: str) -> list[str]:
+    """The columns that come back empty, and the fields of nested columns that do not."""
+    lines: list[str] = []
     if len(names) == 1:
-        return [f"1 other column {_OF_ONE.get(will, will)} empty: {names[0]}."]
-    return [f"{len(names)} other columns {will} empty: {', '.join(names)}."]
+        lines.append(f"1 other column {_OF_ONE.get(will, will)} empty: {names[0]}.")
+    elif names:
+        lines.append(f"{len(names)} other columns {will} empty: {', '.join(names)}.")
+    if kept_fields:
+        lines.append(f"Fields beside {', '.join(kept_fields)} {will} empty.")
+    return lines
 
 
 def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> list[str]:

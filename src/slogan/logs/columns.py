@@ -65,6 +65,11 @@ class Columns:
         modelled = {self.path(name)[0] for name in self.roles.values()}
         return tuple(name for name in self.names if name not in modelled)
 
+    @property
+    def kept_fields(self) -> tuple[str, ...]:
+        """The paths to fields inside columns; other fields of these columns come back empty."""
+        return tuple(name for name in self.roles.values() if name not in self.names)
+
 
 def path_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
     """The column of that name, or for who.id the column who and its field id; empty for neither."""
@@ -140,11 +145,13 @@ def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -
     if given is not None:
         problem = f"there is no column {given!r}"
         alike = {name.lower(): name for name in reversed(names)}
-        if close := difflib.get_close_matches(given.lower(), alike, n=1, cutoff=0.75):
-            raise MissingColumnError(
-                f"{problem}; did you mean {alike[close[0]]!r}?",
-                hint=f"give --{role} {alike[close[0]]!r}; {_LIST}",
-            )
+        column, dot, inside = given.partition(".")
+        for typed, rest in ((given, ""), (column, dot + inside)):
+            if close := difflib.get_close_matches(typed.lower(), alike, n=1, cutoff=0.75):
+                meant = alike[close[0]] + rest
+                raise MissingColumnError(
+                    f"{problem}; did you mean {meant!r}?", hint=f"give --{role} {meant!r}; {_LIST}"
+                )
         raise _missing(problem, role, names, show=show)
     fitting = known_names(role, names)
     if len(fitting) > 1:

@@ -208,14 +208,20 @@ def _table(kind: str, place: str, named: str) -> str:
     if close := difflib.get_close_matches(named, names, n=1):
         raise OptionError(
             f"the {kind} database has no table {named!r}; did you mean {close[0]!r}?",
-            hint=f"give {Path(place).name}::{close[0]}"
-            if kind != "PostgreSQL"
-            else f"give ::{close[0]} after the address",
+            hint=f"give {_named(kind, place, close[0])}",
         )
     raise OptionError(
         f"the {kind} database has {len(names)} tables{': ' * bool(names)}{', '.join(names[:20])}",
-        hint="name one: DATABASE::TABLE; or give --sql 'SELECT …'",
+        hint=f"name one, such as {_named(kind, place, names[0])}; or give --sql 'SELECT …'"
+        if names
+        else "write a table into it, or name another database",
     )
+
+
+def _named(kind: str, place: str, table: str) -> str:
+    """How a table is named; the address of a server may hold a password."""
+    known = f"{Path(place).name}::{table}"
+    return known if kind != "PostgreSQL" else f"::{table} after the address"
 
 
 def _schema(kind: str, place: str, table: str, query: str | None) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 import duckdb
 import zstandard
 
-from slogan.errors import LogFormatError, LogNotFoundError, MissingColumnError
+from slogan.errors import LogFormatError, LogNotFoundError, MissingColumnError, suggestion
 from slogan.logs.columns import path_of
 from slogan.storage.database import connected
 from slogan.storage.untrusted import is_sayable, similar_file
@@ -140,7 +140,8 @@ def _kind(file: Path, given: str | None) -> tuple[str, str]:
         hint = f"give --format, one of: {', '.join(FORMATS)}"
         problem = f"the name of {file.name} does not show its format"
         if given is not None:
-            problem = f"there is no format {given[:20]!r}"
+            meant = suggestion(given[:20], FORMATS)
+            problem = f"there is no format {given[:20]!r}" + (f"; {meant}" if meant else "")
             hint += "; a database is named by its ending: log.duckdb::TABLE"
         raise LogFormatError(problem, hint=hint)
     if log_format == "parquet" and compression:
@@ -302,14 +303,18 @@ def require_flat(
     for meaning, name in columns.items():
         column, *fields = path_of(name, tuple(kinds)) or (name,)
         kind = next((k for n, k in kinds.items() if n.lower() == column.lower()), None)
+        before = column
         for field in fields:
             inside = dict(kind.children) if kind is not None and kind.id == "struct" else {}
             kind = inside.get(field)
-        if kind is None and fields:
-            raise MissingColumnError(
-                f"{where}: there is no field {name!r} for the {meaning}",
-                hint="slogan inspect LOG --show-header lists the columns and their fields",
-            )
+            if kind is None:
+                meant = suggestion(f"{before}.{field}", [f"{before}.{one}" for one in inside])
+                raise MissingColumnError(
+                    f"{where}: there is no field {name!r} for the {meaning}"
+                    + (f"; {meant}" if meant else ""),
+                    hint="slogan inspect LOG --show-header lists the columns and their fields",
+                )
+            before = f"{before}.{field}"
         if kind is not None and kind.id in _NESTED:
             raise LogFormatError(
                 f"{where}: the column of the {meaning} is of a nested type",

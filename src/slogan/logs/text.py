@@ -14,7 +14,7 @@ from typing import IO, cast
 
 import zstandard
 
-from slogan.errors import EmptyLogError, LogFormatError, OptionError
+from slogan.errors import EmptyLogError, LogFormatError, OptionError, suggestion
 from slogan.logs.files import open_bytes, reported
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -45,8 +45,9 @@ def encoding_from(name: str, log_format: str) -> str:
     except LookupError:
         encoding = ""
     if not encoding or (encoding != "utf-8" and log_format not in ("tsv", "csv")):
+        meant = suggestion(name, ENCODINGS.values()) if log_format in ("tsv", "csv") else None
         raise OptionError(
-            f"{log_format} files are not read as {name}",
+            f"{log_format} files are not read as {name}" + (f"; {meant}" if meant else ""),
             hint="TSV and CSV are read as utf-8, cp1252 or latin-1, other formats as utf-8 only; "
             "convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
         )
@@ -99,7 +100,9 @@ def delimiter_from(given: str) -> str:
     sign = DELIMITERS.get(given, TAB if given == r"\t" else given)
     if sign not in DELIMITERS.values():
         hint = "give --delimiter comma, semicolon, pipe or tab"
-        raise OptionError(f"fields are not separated by {given[:20]!r}", hint=hint)
+        meant = suggestion(given[:20], DELIMITERS)
+        problem = f"fields are not separated by {given[:20]!r}" + (f"; {meant}" if meant else "")
+        raise OptionError(problem, hint=hint)
     return sign
 
 

@@ -135,6 +135,8 @@ class Summary(Record):
     """Users with a skipped row, as far as its user-ID could be read."""
     emptied: tuple[str, ...] = ()
     """The columns that came back empty."""
+    kept_fields: tuple[str, ...] = ()
+    """The paths to fields inside columns; other fields of these columns came back empty."""
     clicks_out: Count
     pairs_out: Count
     users_out: Count

@@ -54,6 +54,12 @@ class PublishedLog(Record):
     emptied: tuple[str, ...] = ()
     """The columns that came back empty."""
 
+    @property
+    def kept_fields(self) -> tuple[str, ...]:
+        """The paths to fields inside columns; other fields of these columns came back empty."""
+        roles = (self.user, self.query, self.url, self.count)
+        return tuple(name for name in roles if name is not None and name not in self.columns)
+
 
 class SpentStage(Record):
     """One look at the log: its parameters and cost as exact fractions."""

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from slogan.manifest.coverage import coverage_interval
 from slogan.manifest.manifest import Manifest, Outputs
 from slogan.modes import ReleaseKind
 
@@ -90,12 +91,17 @@ def declared_uses(manifest: Manifest) -> Uses:
 
 
 def _of_synthetic_users(manifest: Manifest, outputs: Outputs) -> Uses:
-    share = f"about {outputs.coverage:.1%} of all clicks fall on them"
-    shares = Use(_SHARES, share)
+    low, high = coverage_interval(manifest) or (outputs.coverage, outputs.coverage)
+    shares = Use(_SHARES, f"about {outputs.coverage:.1%} of all clicks fall on them")
+    if not low:
+        shares = Use(_SHARES, f"the noise hid them: at most {float(high):.1%} of all clicks")
     together = Use(_TOGETHER, "follows the original as far as the noise allows")
     good, partly = [_SOFTWARE], list[Use]()
-    (good if outputs.coverage >= _MOST_CLICKS else partly).append(shares)
+    if low:
+        (good if outputs.coverage >= _MOST_CLICKS else partly).append(shares)
     not_for = [_RARE, Use("what one person searched", "the users are made up"), _SIZES]
+    if not low:
+        not_for.insert(0, shares)
     if outputs.association != "independent":
         partly.append(together)
     else:

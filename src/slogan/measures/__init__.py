@@ -230,6 +230,19 @@ class SideBySide:
     release: Results
     yardstick: Results
 
+    @property
+    def has_urls(self) -> bool:
+        """Whether the log has urls; without them fewer figures say something."""
+        return True
+
+    def _lines(self) -> list[tuple[Measure[Any], Headline[Any]]]:
+        return [
+            (measure, line)
+            for measure in all_measures()
+            for line in measure.headlines
+            if self.has_urls or not line.of_urls
+        ]
+
     def headlines(self) -> list[Row]:
         """The figures that people read, by group."""
         rows = [
@@ -244,8 +257,7 @@ class SideBySide:
                 value=line.value(self.release[measure]),
                 sample_value=line.value(self.yardstick[measure]),
             )
-            for measure in all_measures()
-            for line in measure.headlines
+            for measure, line in self._lines()
         ]
         return sorted(rows, key=lambda row: GROUPS.index(row.group))
 
@@ -253,9 +265,8 @@ class SideBySide:
     def uses(self) -> Uses:
         """What the release is good for and what not, decided by its measures."""
         groups: dict[str, list[Use]] = {"good_for": [], "partly": [], "not_for": []}
-        for measure in all_measures():
+        for measure, line in self._lines():
             result = self.release[measure]
-            for task in (line.task for line in measure.headlines if line.task):
-                if (fitness := task.fitness(result)) is not None:
-                    groups[fitness].append(task.use(result))
+            if line.task and (fitness := line.task.fitness(result)) is not None:
+                groups[fitness].append(line.task.use(result))
         return Uses(**{name: tuple(uses) for name, uses in groups.items()})

@@ -111,6 +111,7 @@ ALSO_CLICKED = Measure[Association](
                 evidence="{:.0%} of the hits of recommendations from the log",
                 value=_of_original,
             ),
+            of_urls=True,
         ),
     ),
 )

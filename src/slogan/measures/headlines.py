@@ -64,6 +64,8 @@ class Headline(Generic[R]):
     group: Group = "How much is kept"
     task: Task[R] | None = None
     """What the figure decides, if it decides anything."""
+    of_urls: bool = False
+    """Whether it says something new of a log with urls only; of queries alone it is left out."""
 
     def text(self, result: R) -> str:
         """The figure as a person reads it."""

@@ -203,6 +203,7 @@ URL_DISTANCE = Measure[UrlDistance](
                 evidence="{:.0%} of the clicks go to other urls than in the log",
                 value=lambda r: r.released_queries,
             ),
+            of_urls=True,
         ),
     ),
 )

@@ -117,6 +117,7 @@ class Release(ABC):
             "bad_rows": counted.bad_rows,
             "bad_users": counted.bad_users,
             "emptied": self.log.columns.emptied,
+            "kept_fields": self.log.columns.kept_fields,
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,

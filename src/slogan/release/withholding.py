@@ -85,8 +85,10 @@ def _require_rewritable(folder: Path, manifest: Manifest) -> None:
         )
     if released_file(folder / "public", manifest).is_dir():
         raise OptionError(
-            "this release is in parts, and queries cannot be withheld from parts",
-            hint="make the release with DuckDB",
+            "this release is a folder of part files, as Spark writes them; queries are withheld "
+            "from a single file only, and nothing was changed",
+            hint="leave these queries out of the log, or count with --engine duckdb; a new release "
+            "spends budget again",
         )
     if (manifest.slogan_version, manifest.wording) != (version("slogan"), wording_digest()):
         raise OptionError(

@@ -31,8 +31,10 @@ def render(template: str, page: object) -> str:
 
 
 _SOURCES = {
-    "slogan.manifest": ("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py"),
-    "slogan.report": ("public.py", "people.py", "coverage.py"),
+    "slogan.manifest": (
+        *("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py", "coverage.py"),
+    ),
+    "slogan.report": ("public.py", "people.py"),
 }
 
 
@@ -79,6 +81,8 @@ class FrontierPage:
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     warnings: Sequence[str]
+    secret: bool
+    """Whether the figures come from the log itself."""
 
     def html(self) -> str:
         """The page."""

@@ -56,6 +56,8 @@ class MemoPage(Page):
             lines.append("No row belongs to a real person.")
         if emptied := self.manifest.log.emptied:
             lines.append(f"Empty columns: {', '.join(emptied)}.")
+        if kept := self.manifest.log.kept_fields:
+            lines.append(f"Kept of nested columns: {', '.join(kept)}.")
         return lines
 
     @property

@@ -13,7 +13,7 @@ from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
 from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
 from slogan.manifest.uses import Uses, declared_uses
 from slogan.modes import ReleaseKind
-from slogan.report.coverage import CONFIDENCE, coverage_interval
+from slogan.manifest.coverage import CONFIDENCE, coverage_interval
 from slogan.report.html import render
 from slogan.report.people import people_picture
 
@@ -247,10 +247,7 @@ class PublicPage(Page):
                 )
             case Outputs() as outputs:
                 lines += [
-                    f"The released pairs account for about {outputs.coverage:.2%} of all clicks of "
-                    "the original. Multiply the share of a pair in this file by that to estimate "
-                    "its share in the original.",
-                    *self._uncertainty(),
+                    *self._coverage(outputs),
                     f"Which pairs users have together {self._association(outputs)}.",
                     "The users are made up: do not read their rows as the history of a person.",
                 ]
@@ -265,17 +262,29 @@ class PublicPage(Page):
         )
         return lines
 
-    def _uncertainty(self) -> list[str]:
-        """How far the noise may have moved the coverage."""
-        if (interval := coverage_interval(self.manifest)) is None:
-            return []
-        low, high = (f"{float(share):.2%}" for share in interval)
+    def _coverage(self, outputs: Outputs) -> list[str]:
+        """The share of clicks on released pairs, what it is for, and how far noise may move it."""
+        interval = coverage_interval(self.manifest)
         most = self.manifest.parameters.get("coverage_most_clicks")
         scaled = f" Each user counts with {most} clicks at most; the range leaves that out."
-        return [
-            f"That share is noisy: with {CONFIDENCE} confidence it is between {low} and {high}."
-            f"{scaled if most else ''}"
+        if interval is not None and not interval[0]:
+            return [
+                "The noise hid which share of all clicks of the original the released pairs account "
+                f"for: with {CONFIDENCE} confidence it is at most {float(interval[1]):.2%}."
+                f"{scaled if most else ''} Compare the released pairs with each other only."
+            ]
+        lines = [
+            f"The released pairs account for about {outputs.coverage:.2%} of all clicks of "
+            "the original. Multiply the share of a pair in this file by that to estimate "
+            "its share in the original."
         ]
+        if interval is not None:
+            low, high = (f"{float(share):.2%}" for share in interval)
+            lines.append(
+                f"That share is noisy: with {CONFIDENCE} confidence it is between {low} and "
+                f"{high}.{scaled if most else ''}"
+            )
+        return lines
 
     def _association(self, outputs: Outputs) -> str:
         rank = outputs.association_rank

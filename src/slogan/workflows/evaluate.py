@@ -137,13 +137,17 @@ class Evaluation(SideBySide):
         """How well the release recommends a pair that was hidden from it."""
         return self.release[association.ALSO_CLICKED]
 
+    @property
+    def has_urls(self) -> bool:
+        return self.about.items != QUERIES
+
     def headlines(self) -> list[Row]:
         """The figures a person reads first; of queries without urls fewer differ."""
         rows = super().headlines()
         worded_rows = [replace(row, label=worded(row.label, self.about.items)) for row in rows]
-        if self.about.items != QUERIES:
+        if self.has_urls:
             return worded_rows
-        once = {row.label: row for row in worded_rows if not row.label.startswith("Urls")}
+        once = {row.label: row for row in worded_rows}
         return list(once.values())
 
     def to_dict(self) -> dict[str, Any]:

@@ -54,6 +54,7 @@ class Inspection:
             "bad_rows": self.counted.bad_rows,
             "bad_users": self.counted.bad_users,
             "emptied": self.log.columns.emptied,
+            "kept_fields": self.log.columns.kept_fields,
             "advice": None if self.advice is None else asdict(self.advice),
             "format": self.format,
             "files": self.files,

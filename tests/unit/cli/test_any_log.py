@@ -50,7 +50,7 @@ def test_names_that_say_nothing_lead_to_the_list_of_columns(here, save, text):
 
     assert said.returncode == 2
     assert "cannot tell which of the 4 columns is the user" in said.text
-    assert "slogan inspect LOG --show-header lists the columns" in said.text
+    assert "slogan inspect export.csv --show-header lists the columns" in said.text
     assert "Kundennummer" not in said.text  # the first line may be data
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from slogan.budget import PrivacyBudget
 from slogan.cli.demo import text
+from slogan.manifest.uses import Use, Uses
 from slogan.release.base import Saved
 from slogan.workflows.demo import Attack, ReleaseStory, Story, Utility
 
@@ -37,6 +38,10 @@ def story(folder):
         attack=ATTACK,
         kept=KEPT,
         sample=SAMPLE,
+        uses=Uses(
+            good_for=tuple(Use(task, "") for task in ("testing", "suggesting", "ranking", "more")),
+            not_for=(Use("rare searches", ""),),
+        ),
     )
     return Story(
         log=folder / "clicks.tsv",
@@ -57,8 +62,9 @@ def told(release):
 def test_the_story_begins_with_made_up_users_and_ends_with_files():
     words = told(story(Path("release")))
     line = (
-        "56 pairs, 1,234 clicks; the attack finds no user; verified; "
-        "25% of frequent pairs kept, by a random sample of this size 12%."
+        "56 pairs, 1,234 clicks; the attack finds no user; verified.\n"
+        "  Good for: testing; suggesting; ranking.\n"
+        "  Not for: rare searches.\n"
     )
 
     assert words.index("Made-up users") < words.index("Real rows")

@@ -60,7 +60,7 @@ def test_the_next_command_is_not_broken_on_a_narrow_terminal(tmp_path, log):
 def test_a_release_is_described_in_plain_words(release):
     assert "shared by 2+ users" in release
     assert re.search(r"Released \d+ clicks; no more than \d+ are possible", release)
-    assert "A longer search (--patience, --time-limit) could add at most" in release
+    assert "Another solver (leave --solver out) could add at most" in release
     assert "users share no query-url pair with anyone" in release
     assert "Protected: who made the released clicks." in release
     assert "Not recorded in a ledger; use --population NAME" in release

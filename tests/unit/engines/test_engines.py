@@ -42,7 +42,7 @@ def test_a_name_or_settings_select_an_engine():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [("flink", "'flink' is not one of the engines"), (5, "an int"), (None, "a NoneType")],
+    [("flink", "there is no engine 'flink'"), (5, "an int"), (None, "a NoneType")],
 )
 def test_anything_else_is_refused_with_a_hint(given, words):
     with pytest.raises(errors.OptionError, match=words.removeprefix("an ").removeprefix("a ")):

@@ -16,11 +16,11 @@ import pytest
 
 import slogan
 from slogan.budget import PrivacyBudget
-from slogan.manifest import command, promise, strictness, uses
+from slogan.manifest import command, coverage, promise, strictness, uses
 from slogan.manifest.certificate import Certificate, PlannedCertificate, SyntheticCertificate
 from slogan.manifest.manifest import Manifest
 from slogan.measures import Results
-from slogan.report import charts, coverage, curator, people, public
+from slogan.report import charts, curator, people, public
 from slogan.report.curator import curator_page
 from slogan.report.memo import memo_page
 from slogan.report.public import Page, PublicPage, card_page, public_page
@@ -226,13 +226,13 @@ def test_the_public_page_is_made_of_the_manifest_alone():
         "slogan.budget",
         "slogan.logs.words",
         "slogan.manifest.command",
+        "slogan.manifest.coverage",
         "slogan.manifest.manifest",
         "slogan.manifest.promise",
         "slogan.manifest.strictness",
         "slogan.manifest.uses",
         "slogan.modes",
         "slogan.report.charts",
-        "slogan.report.coverage",
         "slogan.report.html",
         "slogan.report.people",
     }

@@ -75,7 +75,8 @@ class Study(ABC):
         """Warnings for figures that come from the log."""
         if self.planned_on == ON_LOG:
             return (CURATOR_ONLY, CHOICE)
-        return (_SIZE_OF_LOG,) if self.planned_on == OF_LOG_SIZE else ()
+        read = worded(_SIZE_OF_LOG, self.items)
+        return (read,) if self.planned_on == OF_LOG_SIZE else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `frontier --json`."""
@@ -102,6 +103,7 @@ class Study(ABC):
             headings=headings,
             rows=rows,
             warnings=self.warnings,
+            secret=self.planned_on == ON_LOG,
         )
         files = {
             "frontier.svg": picture(chart),
@@ -114,7 +116,9 @@ class Study(ABC):
         of = "Your log" if self.planned_on == ON_LOG else "A made-up log"
         log = self.log
         size = f"{log.users:,} users, {log.clicks:,} clicks, {log.pairs:,} pairs"
-        return f"{of}: {size}{' shared by 2+ users' if shared else ''}."
+        if shared:
+            return f"{of}, as far as 2+ users share it: {size}. Only this can be released."
+        return f"{of}: {size}."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

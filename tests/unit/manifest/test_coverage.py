@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.manifest.manifest import Manifest, Outputs, Spent, SpentStage
-from slogan.report.coverage import coverage_interval
+from slogan.manifest.coverage import coverage_interval
 
 
 def manifest_with(inside, outside, variance, *, stages=1):
