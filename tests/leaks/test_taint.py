@@ -217,6 +217,7 @@ SOURCES = {
     "outputs.coverage": MECHANISM,
     "outputs.clicks_released": MECHANISM,
     "outputs.clicks_other": MECHANISM,
+    "outputs.clicks_counted": MECHANISM,
     "outputs.users_by_pairs.*": MECHANISM,
     "outputs.association": MECHANISM,
     "outputs.association_rank": MECHANISM,

@@ -101,9 +101,11 @@ def honest(hist, budget, rng):
             epsilon_at_delta=0.0,
         ),
         outputs=Outputs(
+            pairs_selected=len(statistics.pairs),
             coverage=coverage.share,
             clicks_released=coverage.inside,
             clicks_other=coverage.outside,
+            clicks_counted=coverage.counted,
             association="independent",
             association_rank=0,
             users=sizes.users,

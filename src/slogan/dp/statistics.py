@@ -156,7 +156,7 @@ def measure(
     with steps.step("sizes"):
         sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
     with steps.step("coverage"):
-        coverage = noisy_coverage(hist, pairs, mu_squared=parts["coverage"], rng=rng)
+        coverage = noisy_coverage(hist, pairs, counts, mu_squared=parts["coverage"], rng=rng)
     association = None
     grouping = group(pairs, counts.values) if group else None
     if grouping is not None and grouping.categories:

@@ -167,6 +167,11 @@ MOST_COVERED = 75
 """Each user's clicks are scaled to a total of at most this."""
 
 
+CLIPPED = 0.05
+"""The assumed error of the sum of private counts as a part of all clicks: counts and coverage are
+scaled user by user in different ways."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """κ: the support of a released pair over the whole log is about κ·x/|O|."""
@@ -174,25 +179,41 @@ class Coverage:
     inside: float
     outside: float
     """Clicks on the released pairs and on others, as measured: noise may make them negative."""
+    counted: float
+    """The sum of the private counts: clicks on the released pairs too, paid for before."""
+    counted_variance: float
+    """The variance of the noise in that sum."""
     stage: Gaussian
 
     @property
     def share(self) -> float:
         """The share of all clicks on the released pairs."""
-        inside, outside = max(self.inside, 0.0), max(self.outside, 0.0)
+        direct, scaled = float(self.stage.variance), CLIPPED * max(self.counted, 0.0)
+        weight = direct / (direct + self.counted_variance + scaled**2)
+        inside = max(self.inside + weight * (self.counted - self.inside), 0.0)
+        outside = max(self.outside, 0.0)
         return inside / (inside + outside) if inside + outside > 0 else 0.0
 
 
 def noisy_coverage(
-    hist: AnyHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness
+    hist: AnyHistogram, pairs: Ints, counts: NoisySums, *, mu_squared: Fraction, rng: Randomness
 ) -> Coverage:
-    """Count the clicks on these pairs and on others, scaled user by user, and add noise."""
+    """Count the clicks on these pairs and on others, scaled user by user, and add noise.
+
+    The private counts of the pairs are a second measurement of the clicks on them.
+    """
     sums = coverage_sums(hist, pairs)
     noisy = noisy_sums(
         sums, name="coverage", norm_squared=MOST_COVERED**2, mu_squared=mu_squared, rng=rng
     )
     inside, outside = noisy.values.tolist()
-    return Coverage(inside=inside, outside=outside, stage=noisy.stage)
+    return Coverage(
+        inside=inside,
+        outside=outside,
+        counted=float(int(counts.steps.sum()) * GRID),
+        counted_variance=len(pairs) * float(counts.stage.variance),
+        stage=noisy.stage,
+    )
 
 
 def coverage_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
@@ -220,7 +241,7 @@ CLEAR_SIZE = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """About how many users hold 0, 1, …, 30 released pairs."""
+    """About how many users hold 0, 1, 2, … released pairs: at most 30, and at most all."""
 
     bins: Floats
     stage: Gaussian
@@ -237,11 +258,32 @@ class Sizes:
         return max(0, round(max(float(held.sum()), float(held[clear].sum()))))
 
     @property
-    def shape(self) -> Floats:
-        """The distribution of sizes 1, …, 30: no share is negative, and they sum to 1."""
-        positive = np.maximum(self.bins[1:], 0.0)
-        total = float(positive.sum())
-        return positive / total if total > 0 else np.eye(LARGEST)[0]
+    def held(self) -> Ints:
+        """The number of users of each size from 1 on: not negative, and `users` in all.
+
+        The nearest such numbers to the noisy bins, rounded where the fractions are largest.
+        """
+        nearest = projected(self.bins[1:], float(self.users))
+        whole = np.floor(nearest).astype(np.int64)
+        missing = self.users - int(whole.sum())
+        whole[np.argsort(whole - nearest, kind="stable")[:missing]] += 1
+        return whole
+
+
+def projected(numbers: Floats, total: float) -> Floats:
+    """The nearest numbers that are not negative and have this sum (in the Euclidean distance).
+
+    All are lowered by the same amount, and cut off at 0.
+    """
+    falling = np.sort(numbers)[::-1]
+    lowered = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+    last = np.count_nonzero(falling > lowered)
+    return np.maximum(numbers - lowered[last - 1], 0.0) if last else np.zeros(len(numbers))
+
+
+def largest_size(pairs: Ints) -> int:
+    """The last bin of the sizes: nobody holds more pairs than there are."""
+    return min(len(pairs), LARGEST)
 
 
 def noisy_sizes(hist: AnyHistogram, pairs: Ints, *, mu_squared: Fraction, rng: Randomness) -> Sizes:
@@ -257,7 +299,8 @@ def size_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
         return hist.size_sums(pairs)
     present = np.bincount(hist.user, minlength=hist.users) > 0
     size = np.bincount(hist.only(pairs).user, minlength=hist.users)
-    return np.bincount(np.minimum(size[present], LARGEST), minlength=LARGEST + 1) << BITS
+    largest = largest_size(pairs)
+    return np.bincount(np.minimum(size[present], largest), minlength=largest + 1) << BITS
 
 
 MOST_HELD = 255

@@ -8,7 +8,7 @@ import numpy as np
 
 from slogan.arrays import Floats, Ints
 from slogan.dp.grouping import INDEPENDENT
-from slogan.dp.sums import LARGEST, Association, Sizes
+from slogan.dp.sums import Association, Sizes
 from slogan.histogram import Output
 from slogan.randomness import Randomness
 
@@ -90,7 +90,7 @@ def deal(counts: Ints, mixture: Floats, sizes: Sizes, generator: np.random.Gener
     """
     if not sizes.users:
         return _merged(*np.zeros((3, 0), dtype=np.int64))
-    size = 1 + generator.choice(LARGEST, size=sizes.users, p=sizes.shape)
+    size = generator.permutation(np.repeat(np.arange(1, len(sizes.held) + 1), sizes.held))
     visits = _visits(counts, int(size.sum()))
     of_class = generator.multinomial(visits, mixture)
     # visits: a row for each, in the order of their classes, at random within a class

@@ -1,8 +1,9 @@
 """How far the noise may have moved the published coverage: computed from the manifest alone.
 
-The published sums A and B of clicks on released and on other pairs are the true ones plus noise of
-variance σ². By Fieller's theorem, the shares κ with ((1 − κ)A − κB)² ≤ z²σ²((1 − κ)² + κ²) contain
-the true one with the confidence of z. A negative sum counts as 0, which only adds shares.
+The published clicks A on released and B on other pairs are the true ones plus independent noise of
+variances v and w; A is the mean of two measurements, weighted as in `dp.sums.Coverage`. By
+Fieller's theorem, the shares κ with ((1 − κ)A − κB)² ≤ z²((1 − κ)²v + κ²w) contain the true one
+with the confidence of z. A negative sum counts as 0, which only adds shares.
 """
 
 import math
@@ -13,6 +14,8 @@ from slogan.manifest.manifest import Manifest, Outputs
 CONFIDENCE = "95%"
 _SCORE = Fraction("1.96")
 """z, rounded up."""
+_CLIPPED = Fraction("0.05")
+"""The assumed error of the sum of private counts, as in `dp.sums`."""
 _STEPS = 10_000
 """Ends are rounded outward to hundredths of a percent."""
 _ROOT_BITS = 64
@@ -20,16 +23,23 @@ _ROOT_BITS = 64
 
 def coverage_interval(manifest: Manifest) -> tuple[Fraction, Fraction] | None:
     """The lowest and the highest share of clicks that fit the noisy sums; None without a noise."""
-    outputs, variance = manifest.outputs, _variance(manifest)
-    if not isinstance(outputs, Outputs) or variance is None:
+    outputs = manifest.outputs
+    variance, of_count = _variance(manifest, "coverage"), _variance(manifest, "counts")
+    if not isinstance(outputs, Outputs) or variance is None or of_count is None:
         return None
-    inside = max(Fraction(0), Fraction(outputs.clicks_released))
+    first, second = Fraction(outputs.clicks_released), Fraction(outputs.clicks_counted)
+    other = outputs.pairs_selected * of_count
+    scaled = (_CLIPPED * max(Fraction(0), second)) ** 2
+    share = variance / (variance + other + scaled) if variance else Fraction(0)
+    inside = max(Fraction(0), first + share * (second - first))
     outside = max(Fraction(0), Fraction(outputs.clicks_other))
-    noise, total = _SCORE**2 * variance, inside + outside
-    square = total**2 - 2 * noise
+    noise = _SCORE**2 * ((1 - share) ** 2 * variance + share**2 * other)
+    more, total = _SCORE**2 * variance, inside + outside
+    square = total**2 - noise - more
     if total == 0 or square <= 0:
         return Fraction(0), Fraction(1)
-    middle, reach = inside * total - noise, _root(noise * (inside**2 + outside**2 - noise))
+    middle = inside * total - noise
+    reach = _root(noise * outside**2 + more * inside**2 - noise * more)
     low, high = (middle - reach) / square, (middle + reach) / square
     return (
         Fraction(max(0, math.floor(low * _STEPS)), _STEPS),
@@ -37,10 +47,10 @@ def coverage_interval(manifest: Manifest) -> tuple[Fraction, Fraction] | None:
     )
 
 
-def _variance(manifest: Manifest) -> Fraction | None:
-    """The variance of the stage's noise; None for any other text, which a foreign manifest has."""
+def _variance(manifest: Manifest, name: str) -> Fraction | None:
+    """The variance of a stage's noise; None for any other text, which a foreign manifest has."""
     stages = manifest.account.stages if manifest.account else ()
-    written = [s.parameters.get("variance", "") for s in stages if s.name == "coverage"]
+    written = [s.parameters.get("variance", "") for s in stages if s.name == name]
     # Fractions have no exponent; 1e999999999 would be written out before it is refused.
     if len(written) != 1 or "e" in written[0].lower():
         return None

@@ -87,16 +87,19 @@ Measured = Annotated[float, Field(allow_inf_nan=False)]
 class Outputs(Record):
     """Noisy figures published with a synthetic log; the guarantee covers them."""
 
+    pairs_selected: int
     coverage: float
-    """Share of all clicks on the released pairs, computed from the next two."""
+    """Share of all clicks on the released pairs, computed from the next three."""
     clicks_released: Measured
     clicks_other: Measured
+    clicks_counted: Measured
+    """The sum of the private counts, each user's scaled in another way than the two before."""
     association: str
     association_rank: int
     users: int
     """Number of users with a released pair, computed from the next."""
     users_by_pairs: tuple[Measured, ...]
-    """Number of users with 0, 1, …, 30 selected pairs."""
+    """Number of users with 0, 1, 2, … selected pairs: up to 30, and up to all of them."""
 
 
 class PrivateRowsOutputs(Record):

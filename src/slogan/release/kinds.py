@@ -270,9 +270,11 @@ class SyntheticRelease(Release):
             pseudonyms="synthetic",
             account=Spent.model_validate(statistics.account.summary(self.budget)),
             outputs=Outputs(
+                pairs_selected=len(statistics.pairs),
                 coverage=statistics.coverage.share,
                 clicks_released=statistics.coverage.inside,
                 clicks_other=statistics.coverage.outside,
+                clicks_counted=statistics.coverage.counted,
                 association=statistics.kind,
                 association_rank=0 if association is None else association.rank,
                 users=statistics.sizes.users,

@@ -36,8 +36,7 @@ _GROUPINGS = {"independent", "domains", "spectral", "taxonomy"}
 _GRID = 2**20
 """Noise is a multiple of 1/_GRID, and so is every number measured with it."""
 _MOST_RANK = 800
-_BINS = 31
-_CLEAR_SIZE = 3.0
+_LARGEST, _CLEAR_SIZE, _CLIPPED = 30, 3.0, 0.05
 Accepts = Callable[[object], bool]
 
 
@@ -194,10 +193,25 @@ def _plain_versions(manifest: Manifest) -> bool:
 
 def _users_of(manifest: Manifest, held: tuple[float, ...]) -> int:
     """The users with a released pair: all bins, or those clear of the noise if they are more."""
-    stages = () if manifest.account is None else manifest.account.stages
-    noise = [float(part(stage, "variance")) for stage in stages if stage.name == "sizes"]
-    least = _CLEAR_SIZE * math.sqrt(max(noise, default=math.inf))
+    least = _CLEAR_SIZE * math.sqrt(_variance_of(manifest, "sizes"))
     return max(0, round(max(sum(held), sum(size for size in held if size > least))))
+
+
+def _coverage_of(manifest: Manifest, outputs: Outputs) -> float:
+    """The share of clicks on released pairs: both measurements of them, weighted by their error."""
+    noise = _variance_of(manifest, "coverage")
+    other = outputs.pairs_selected * _variance_of(manifest, "counts")
+    scaled = _CLIPPED * max(outputs.clicks_counted, 0.0)
+    first, second = outputs.clicks_released, outputs.clicks_counted
+    inside = max(first + noise / (noise + other + scaled**2) * (second - first), 0.0)
+    outside = max(outputs.clicks_other, 0.0)
+    return inside / (inside + outside) if inside + outside > 0 else 0.0
+
+
+def _variance_of(manifest: Manifest, name: str) -> float:
+    stages = () if manifest.account is None else manifest.account.stages
+    noise = [float(part(stage, "variance")) for stage in stages if stage.name == name]
+    return max(noise, default=math.inf)
 
 
 def _plain_outputs(manifest: Manifest) -> bool:
@@ -207,11 +221,11 @@ def _plain_outputs(manifest: Manifest) -> bool:
         return True
     bins = outputs.users_by_pairs
     measured = list(bins)
-    follows = len(bins) == _BINS and outputs.users == _users_of(manifest, bins[1:])
+    follows = len(bins) == 1 + min(outputs.pairs_selected, _LARGEST)
+    follows = follows and outputs.users == _users_of(manifest, bins[1:])
     if isinstance(outputs, Outputs):
-        measured += [outputs.clicks_released, outputs.clicks_other]
-        inside, outside = (max(part, 0.0) for part in measured[-2:])
-        share = inside / (inside + outside) if inside + outside > 0 else 0.0
-        follows = follows and outputs.coverage == share and outputs.association in _GROUPINGS
+        measured += [outputs.clicks_released, outputs.clicks_other, outputs.clicks_counted]
+        follows = follows and outputs.coverage == _coverage_of(manifest, outputs)
+        follows = follows and outputs.association in _GROUPINGS
         follows = follows and 0 <= outputs.association_rank <= _MOST_RANK
     return follows and all((number * _GRID).is_integer() for number in measured)

@@ -140,11 +140,7 @@ def at_least(seen: int, expected: float) -> float:
 
 def counts_noisy(evidence: Evidence) -> Finding:
     """Check that the differences between released and true counts have the law of the noise."""
-    parameters = evidence.manifest.parameters
-    if parameters.get("output_size") is not None or parameters.get("objective") not in (
-        *_KEPT_AS_MEASURED,
-        None,
-    ):
+    if not _keeps_counts(evidence):
         return True, "not checked: the objective changes the counts, so their noise is not visible"
     deviation = math.sqrt(part(_stage(evidence, "counts"), "variance"))
     rows = evidence.compared.clipped(NORM, MOST_CLICKS)
@@ -239,11 +235,33 @@ def outputs_noisy(evidence: Evidence) -> Finding:
             "clicks on released pairs": _beyond(inside, released, whole, spread),
             "clicks without noise": min(abs(inside - released), abs(outside + released - whole))
             < _UNSEEN * spread,
+            "the sum of the counts": _is_another_sum(evidence, outputs),
         }
     wrong = [name for name, present in faults.items() if present]
     if wrong:
         return False, f"some published figures are not this log's plus noise: {', '.join(wrong)}"
     return True, "the published figures are the log's plus noise of the stated size"
+
+
+def _is_another_sum(evidence: Evidence, outputs: Outputs) -> bool:
+    """Whether the published sum of the counts is not that of the released ones.
+
+    A released count is rounded; one that is not released was below a half, with noise.
+    """
+    if not _keeps_counts(evidence):
+        return False
+    deviation = math.sqrt(part(_stage(evidence, "counts"), "variance"))
+    counts = [count for count, _, _ in evidence.compared.clipped(NORM, MOST_CLICKS)]
+    rounded, dropped = outputs.pairs_selected / 2, outputs.pairs_selected - len(counts)
+    lost = rounded + max(dropped, 0) * _DEVIATIONS * deviation
+    return dropped < 0 or not -lost <= outputs.clicks_counted - sum(counts) <= rounded
+
+
+def _keeps_counts(evidence: Evidence) -> bool:
+    """Whether each count is released as it was measured."""
+    parameters = evidence.manifest.parameters
+    kept = (*_KEPT_AS_MEASURED, None)
+    return parameters.get("output_size") is None and parameters.get("objective") in kept
 
 
 def _most_held(evidence: Evidence) -> int:

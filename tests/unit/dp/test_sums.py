@@ -27,6 +27,7 @@ from slogan.dp.sums import (
     noisy_coverage,
     noisy_sizes,
     noisy_sums,
+    projected,
     size_sums,
     together_sums,
 )
@@ -38,6 +39,7 @@ from slogan.verification import private_checks
 ONE = 1 << 20
 BUDGET = PrivacyBudget(epsilon=1, delta="1e-6")
 STAGE = Gaussian(name="any", norm_squared=1, variance=4)
+COUNTS = NoisySums(steps=np.array([5, 5]), stage=STAGE)
 
 clicks = st.one_of(st.just(0), st.integers(0, 3), st.integers(0, 200), st.integers(0, 2**40))
 tables = st.integers(1, 5).flatmap(
@@ -179,7 +181,7 @@ def test_each_stage_claims_the_norm_that_its_sums_keep(monkeypatch):
         "counts": noisy_counts(hist, pairs, mu_squared=part, rng=None).stage,
         "fewer": noisy_counts(hist, pairs, mu_squared=part, rng=None, norm=3).stage,
         "sizes": noisy_sizes(hist, pairs, mu_squared=part, rng=None).stage,
-        "coverage": noisy_coverage(hist, pairs, mu_squared=part, rng=None).stage,
+        "coverage": noisy_coverage(hist, pairs, COUNTS, mu_squared=part, rng=None).stage,
         "association": noisy_association(hist, pairs, grouping, mu_squared=part, rng=None).stage,
     }
 
@@ -195,29 +197,72 @@ def test_each_stage_claims_the_norm_that_its_sums_keep(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("steps", "share"),
-    [([3, 1], 0.75), ([-3, 1], 0.0), ([3, -1], 1.0), ([-3, -1], 0.0), ([0, 0], 0.0)],
+    ("steps", "counts", "share"),
+    [
+        # counts with as much noise as the direct measurement: the mean of both
+        ([3, 1], 1, 2 / 3),
+        ([3, 1], 3, 3 / 4),
+        ([-3, 1], 1, 0.0),
+        ([-3, 1], 5, 1 / 2),
+        ([3, -1], 3, 1.0),
+        ([-3, -1], -3, 0.0),
+        ([0, 0], 0, 0.0),
+    ],
 )
-def test_coverage_is_the_share_inside(monkeypatch, steps, share):
+def test_coverage_is_the_share_of_two_measurements(monkeypatch, steps, counts, share):
     noisy = NoisySums(steps=np.array(steps), stage=STAGE)
     monkeypatch.setattr(sums, "noisy_sums", lambda *_, **__: noisy)
+    counted = NoisySums(steps=np.array([counts]), stage=STAGE)
 
-    found = noisy_coverage(histogram([[1]]), np.array([0]), mu_squared=Fraction(1), rng=None)
+    found = noisy_coverage(
+        histogram([[1]]), np.array([0]), counted, mu_squared=Fraction(1), rng=None
+    )
 
     assert found.share == pytest.approx(share)
+    assert (found.counted, found.counted_variance) == (counts / ONE, 4.0)
 
 
-def test_sizes_are_shares_of_the_users_who_hold_a_released_pair():
-    bins = np.array([90.0, 5.0, -2.0, 15.0, *[0.0] * 27])
-    found = sums.Sizes(bins=bins, stage=STAGE)
+def test_a_sum_of_many_counts_with_little_noise_is_not_trusted_beyond_its_scaling():
+    given_counts = sums.Coverage(
+        inside=1e6, outside=1e6, counted=2e6, counted_variance=1.0, stage=STAGE
+    )
+    # the direct measurement has noise of 2 clicks, the counts are off by 5%
+    assert given_counts.share == pytest.approx(0.5, abs=1e-6)
+
+
+def test_sizes_are_whole_numbers_of_users_who_hold_a_released_pair():
+    found = sums.Sizes(bins=np.array([90.0, 5.0, -2.0, 15.0, *[0.0] * 27]), stage=STAGE)
 
     assert found.users == 18
-    assert found.shape.tolist()[:3] == [0.25, 0.0, 0.75]
-    assert len(found.shape) == 30
-    few = sums.Sizes(bins=np.array([9.0, 0.25, 0.75, *[0.0] * 28]), stage=STAGE)
-    assert (few.users, few.shape.tolist()[:2]) == (1, [0.25, 0.75])
+    assert found.held.tolist() == [4, 0, 14, *[0] * 27]  # 5 - 1, 15 - 1
+    few = sums.Sizes(bins=np.array([9.0, 0.25, 0.75]), stage=STAGE)
+    assert (few.users, few.held.tolist()) == (1, [0, 1])
     nothing = sums.Sizes(bins=np.zeros(31), stage=STAGE)
-    assert (nothing.users, nothing.shape.tolist()) == (0, [1.0, *[0.0] * 29])
+    assert (nothing.users, nothing.held.tolist()) == (0, [0] * 30)
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=30), st.floats(0, 1e5))
+def test_projected_numbers_are_the_nearest_of_their_sum(numbers, total):
+    """No other numbers of that sum, not negative, are nearer: the condition of the optimum."""
+    given_numbers = np.array(numbers)
+    found = projected(given_numbers, total)
+    lowered = given_numbers - found
+
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(total, abs=1e-6)
+    # numbers above 0 were lowered by the same amount, and no other by more
+    if (found > 0).any():
+        same = lowered[found > 0]
+        assert np.ptp(same) < 1e-6
+        assert (lowered <= same[0] + 1e-6).all()
+
+
+def test_nobody_holds_more_pairs_than_there_are():
+    hist, few = histogram([[1, 1, 1], [1, 0, 0]]), np.array([0, 2])
+
+    assert sums.largest_size(few) == 2
+    assert sums.largest_size(np.arange(100)) == 30
+    assert (size_sums(hist, few) >> 20).tolist() == [0, 1, 1]
 
 
 def test_noise_in_thirty_bins_does_not_hide_the_users_of_one():

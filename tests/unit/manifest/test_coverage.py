@@ -12,11 +12,17 @@ from slogan.manifest.manifest import Manifest, Outputs, Spent, SpentStage
 from slogan.manifest.coverage import coverage_interval
 
 
-def manifest_with(inside, outside, variance, *, stages=1):
-    """A manifest that is read for its coverage only."""
+def manifest_with(inside, outside, variance, *, stages=1, counted=None, of_count=10**60):
+    """A manifest that is read for its coverage only; by default the counts say nothing."""
     stage = SpentStage.model_construct(name="coverage", parameters={"variance": str(variance)})
-    outputs = Outputs.model_construct(clicks_released=inside, clicks_other=outside)
-    account = Spent.model_construct(stages=(stage,) * stages)
+    counts = SpentStage.model_construct(name="counts", parameters={"variance": str(of_count)})
+    outputs = Outputs.model_construct(
+        pairs_selected=1,
+        clicks_released=inside,
+        clicks_other=outside,
+        clicks_counted=inside if counted is None else counted,
+    )
+    account = Spent.model_construct(stages=(counts, *(stage,) * stages))
     return Manifest.model_construct(outputs=outputs, account=account)
 
 
@@ -70,6 +76,30 @@ def test_the_true_share_is_inside_as_often_as_stated():
     six = 6 * (0.05 * 0.95 / draws) ** 0.5
     rounding = 2 * NormalDist().pdf(1.96) * 1e-4 * (inside + outside) / deviation
     assert abs(caught / draws - 0.95) < six + 2 * rounding
+
+
+def test_with_both_measurements_the_true_share_is_inside_as_often_as_stated():
+    """As above, where the sum of the counts has less noise than the direct measurement."""
+    rng = np.random.default_rng(1)
+    inside, outside, deviation, of_count, draws = 20_000, 80_000, 2_000, 700, 20_000
+    noise = rng.normal(scale=(deviation, deviation, of_count), size=(draws, 3))
+    caught, widths = 0, 0.0
+    for direct, other, counted in noise:
+        low, high = coverage_interval(
+            manifest_with(
+                inside + direct,
+                outside + other,
+                deviation**2,
+                counted=inside + counted,
+                of_count=of_count**2,
+            )
+        )
+        caught += low <= Fraction(inside, inside + outside) <= high
+        widths += float(high - low)
+    six = 6 * (0.05 * 0.95 / draws) ** 0.5
+    alone = coverage_interval(manifest_with(inside, outside, deviation**2))
+    assert abs(caught / draws - 0.95) < six + 0.01
+    assert widths / draws < 0.7 * float(alone[1] - alone[0])
 
 
 @pytest.mark.parametrize("variance", ["", "1e999999999", "-1", "1/0", "nan", "many"])

@@ -80,9 +80,11 @@ SYNTHETIC = {
     "budget": {"epsilon": "1", "exp_epsilon": None, "delta": "1e-6"},
     "account": ACCOUNT,
     "outputs": {
+        "pairs_selected": 40,
         "coverage": 0.125,
         "clicks_released": 1.0,
         "clicks_other": 7.0,
+        "clicks_counted": 2.0,
         "association": "domains",
         "association_rank": 9,
         "users": 70,

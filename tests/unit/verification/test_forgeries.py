@@ -19,6 +19,7 @@ from tests.helpers import write_pages
 
 import slogan
 from slogan.manifest.manifest import Manifest
+from slogan.verification import form
 from slogan.storage.atomic import sha256_of
 
 HEADER = ("user", "query", "url", "count")
@@ -319,11 +320,12 @@ def users_without_noise(r):
     shown = {row[1:3] for row in r.rows}
     held = Counter(row[0] for row in r.real if row[1:3] in shown)
     users = {row[0] for row in r.real}
-    bins = [0.0] * 31
-    for user in users:
-        bins[min(30, held[user])] += 1
 
     def change(outputs):
+        most = len(outputs["users_by_pairs"]) - 1
+        bins = [0.0] * (most + 1)
+        for user in users:
+            bins[min(most, held[user])] += 1
         outputs["users_by_pairs"] = bins
         outputs["users"] = round(sum(bins[1:]))
 
@@ -353,6 +355,7 @@ def coverage_without_noise(r):
 
     def change(outputs):
         outputs.update(clicks_released=within, clicks_other=other)
+        outputs["clicks_counted"] = within
         outputs["coverage"] = within / (within + other)
 
     r.change(outputs=change)
@@ -360,6 +363,15 @@ def coverage_without_noise(r):
 
 def coverage_that_does_not_follow(r):
     r.change(outputs=lambda o: o.update(coverage=0.3000))
+
+
+def a_sum_of_other_counts(r):
+    def change(manifest):
+        manifest["outputs"]["clicks_counted"] += 2**14
+        made = Manifest.model_validate(manifest)
+        manifest["outputs"]["coverage"] = form._coverage_of(made, made.outputs)
+
+    r.change(whole=change)
 
 
 def _with_totals(r, totals):
@@ -501,6 +513,7 @@ SYNTHETIC = {
     users_far_from_the_logs: "outputs",
     users_that_do_not_add_up: "manifest_as_written",
     coverage_without_noise: "outputs",
+    a_sum_of_other_counts: "outputs",
     coverage_that_does_not_follow: "manifest_as_written",
     exact_counts: "noise",
     a_fifth_of_the_noise: "noise",

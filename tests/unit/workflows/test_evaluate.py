@@ -102,6 +102,7 @@ def synthetic(release, coverage):
     told = json.loads(file.read_text())
     account = {"stages": [], "cost": {}, "delta_at_epsilon": 0.0, "epsilon_at_delta": 0.0}
     measured = {"clicks_released": 1.0, "clicks_other": 1.0, "users_by_pairs": [0.0, 1.0]}
+    measured |= {"pairs_selected": 1, "clicks_counted": 1.0}
     outputs = {"coverage": coverage, "association": "domains", "association_rank": 1, "users": 1}
     outputs |= measured
     told |= {"method": "synthesize", "counts": "private", "pseudonyms": "synthetic"}

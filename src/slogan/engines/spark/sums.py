@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from slogan.arrays import Flags, Ints
 from slogan.dp.grouping import Grouping
 from slogan.dp.selection._weights import CLOSED, HALVINGS, Halvings
-from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS, MOST_HELD
+from slogan.dp.sums import BITS, LARGEST, MOST_CLICKS, MOST_HELD, largest_size
 from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
 from slogan.engines.spark import sql
 from slogan.engines.spark.counting import Numbered
@@ -186,7 +186,7 @@ class SparkHistogram:
     @sql.asking()
     def size_sums(self, pairs: Ints) -> Ints:
         sizes = sql.run(_SIZES, clicks=self.clicks, released=self._released(pairs))
-        users = sql.by_number(sizes, LARGEST + 1)
+        users = sql.by_number(sizes, largest_size(pairs) + 1)
         users[0] = self.users - users.sum()
         return users << BITS
 
