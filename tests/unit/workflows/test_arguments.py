@@ -110,7 +110,7 @@ def test_options_are_arguments_in_python(on_the_command_line, here):
     ("verb", "options", "own"),
     [
         (slogan.sanitize, arguments.SanitizeOptions, {"log", "budget", "counts"}),
-        (slogan.frontier, arguments.FrontierOptions, {"log", "mode"}),
+        (slogan.frontier, arguments.FrontierOptions, {"log", "mode", "objectives"}),
     ],
 )
 def test_type_checkers_know_every_keyword_with_its_type(verb, options, own):
