@@ -77,7 +77,7 @@ def _usage(error: CycloptsError) -> tuple[str, str]:
 
 
 def _meant_help(token: Token) -> bool:
-    """Whether an unknown option is a mistyped --help, which is no option of a verb's own."""
+    """Whether an unknown option is a mistyped --help, which no verb lists as its own."""
     return suggestion(token.keyword or token.value, ["--help"]) is not None
 
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 from slogan.budget import PrivacyBudget, at_most, exact
 from slogan.logs.words import ITEMS, PAIRS, worded_page
 from slogan.manifest.command import command_of
+from slogan.manifest.coverage import CONFIDENCE, coverage_interval
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
 from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
 from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
 from slogan.manifest.uses import Uses, declared_uses
 from slogan.modes import ReleaseKind
-from slogan.manifest.coverage import CONFIDENCE, coverage_interval
 from slogan.report.html import render
 from slogan.report.people import people_picture
 
@@ -269,8 +269,8 @@ class PublicPage(Page):
         scaled = f" Each user counts with {most} clicks at most; the range leaves that out."
         if interval is not None and not interval[0]:
             return [
-                "The noise hid which share of all clicks of the original the released pairs account "
-                f"for: with {CONFIDENCE} confidence it is at most {float(interval[1]):.2%}."
+                "The noise hid which share of all clicks of the original the released pairs "
+                f"account for: with {CONFIDENCE} confidence it is at most {float(interval[1]):.2%}."
                 f"{scaled if most else ''} Compare the released pairs with each other only."
             ]
         lines = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slogan.manifest.manifest import Manifest, Outputs, Spent, SpentStage
 from slogan.manifest.coverage import coverage_interval
+from slogan.manifest.manifest import Manifest, Outputs, Spent, SpentStage
 
 
 def manifest_with(inside, outside, variance, *, stages=1, counted=None, of_count=10**60):
