@@ -63,6 +63,8 @@ def test_the_rows_and_what_is_known_of_pairs(both):
 
     assert remote.brought().digest() == hist.digest()
     assert remote.pair_total.tolist() == hist.pair_total.tolist()
+    by_holders = np.bincount(hist.holders, minlength=hist.users + 1)
+    assert remote.pairs_by_holders().tolist() == by_holders.tolist()
     assert remote.query_of(RELEASED).tolist() == hist.query_of(RELEASED).tolist()
     assert statistics.heaviest(remote) == pytest.approx(statistics.heaviest(hist))
 

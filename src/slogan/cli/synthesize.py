@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -94,6 +95,8 @@ def text(saved: Saved, check: str) -> RenderableType:
     lines = [
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
         "end, for any user added or removed.",
+        f"{summary.pairs_out:,} of at most {ceil(summary.pairs_possible):,} pairs that any method "
+        "with this guarantee can release on average.",
         "The users are made up: no row belongs to a real one.",
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks, by an estimate "
         "with noise.",

@@ -238,6 +238,8 @@ class SyntheticSummary(Summary):
     """How it is decided which pairs synthetic users have together."""
     weight_needed: float
     """About how many users a pair needs if they clicked nothing else."""
+    pairs_possible: float
+    """No method with the same guarantee can release more pairs on average (Theorem Π)."""
     budget_shares: dict[str, float]
 
 

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from slogan.arrays import Ints
 from slogan.budget import exact
-from slogan.dp.accounting import Cost
+from slogan.dp.accounting import Cost, rounded_up
 from slogan.dp.private_rows import expected_exposed
 from slogan.dp.statistics import PrivateHistogram, Spending, Statistics, weight_needed
 from slogan.logs.words import worded
@@ -233,6 +234,8 @@ class SyntheticRelease(Release):
 
     statistics: Statistics
     spending: Spending
+    pairs_possible: Fraction
+    """Π, from the raw log: for the curator only."""
 
     @property
     def cost(self) -> Cost:
@@ -249,6 +252,7 @@ class SyntheticRelease(Release):
             coverage=self.statistics.coverage.share,
             association=self.statistics.kind,
             weight_needed=weight_needed(self.spending.selection),
+            pairs_possible=rounded_up(self.pairs_possible),
             budget_shares={name: float(part) for name, part in self.spending.shares.items()},
         )
 

@@ -10,6 +10,7 @@ from slogan.arrays import Floats, Ints
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
 from slogan.dp.accounting import Account
+from slogan.dp.attainable import most_pairs
 from slogan.dp.grouping import Grouping, Kinds
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread, too_few
@@ -104,6 +105,7 @@ def synthesize(
         kinds = kinds.for_log(urls=job.log.columns.url is not None)
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
+            possible = most_pairs(counted.rows, spendable)
         ids = job.id_kind()
         users, statistics = make_users(
             counted,
@@ -127,6 +129,7 @@ def synthesize(
             pseudonyms=names,
             statistics=statistics,
             spending=spending,
+            pairs_possible=possible,
         )
 
 

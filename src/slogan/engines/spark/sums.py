@@ -72,6 +72,9 @@ class SparkContributions:
 _BYTES_PER_SUM = 8 * 2
 
 _TOTALS = "SELECT pair, sum(clicks) FROM {clicks} GROUP BY pair"
+_BY_HOLDERS = """
+    SELECT holders, count(*) FROM (SELECT count(*) AS holders FROM {clicks} GROUP BY pair)
+    GROUP BY holders"""
 _HEAVIEST = """
     SELECT max(weight) FROM (
         SELECT sum(1 / sqrt(least(held, :most))) AS weight
@@ -159,6 +162,10 @@ class SparkHistogram:
             released=self._released(pairs),
         )
         return sql.by_number(queries, len(pairs))
+
+    @sql.asking()
+    def pairs_by_holders(self) -> Ints:
+        return sql.by_number(sql.run(_BY_HOLDERS, clicks=self.clicks), self.users + 1)
 
     @sql.asking()
     def heaviest(self, most: int) -> float:
