@@ -218,6 +218,7 @@ SOURCES = {
             *("association_head", "association_most_categories"),
         )
     },
+    "parameters.selection_most": MECHANISM,
     "account.*": BUDGET,
     "account": CONSTANT,
     "outputs": CONSTANT,

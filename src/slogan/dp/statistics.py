@@ -24,6 +24,7 @@ from slogan.dp.accounting import (
 )
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._look import MANY
 from slogan.dp.sums import (
     LARGEST,
     NORM,
@@ -56,7 +57,7 @@ SHARES = {
 SELECTION_DELTA = Fraction(1, 2)
 """The share of δ, after sampling, set aside for releasing a pair that only one user holds."""
 
-MOST_CONTRIBUTED = 100
+MOST_CONTRIBUTED = MANY.most
 """The largest number of pairs that a user contributes to selection."""
 
 
@@ -120,6 +121,13 @@ class PrivateHistogram:
     counts: NoisySums
     sizes: Sizes
     account: Account
+    most: int
+    """The largest number of pairs that a user contributed to selection, by a private look."""
+
+    @property
+    def looked(self) -> dict[str, str | int | float | None]:
+        """What the look decided, for the manifest."""
+        return {"selection_most": self.most} if self.most else {}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -172,6 +180,7 @@ def measure(
         coverage=coverage,
         association=association,
         account=Account((*selected.stages, *(each.stage for each in sums))),
+        most=selected.most,
     )
 
 

@@ -345,6 +345,14 @@ class Comparison:
                 WHERE weight > {lightest} OR p.pair IS NOT NULL GROUP BY "user")""",
         )
 
+    def longer(self, most: int) -> int:
+        """How many users of the log hold more pairs than this."""
+        return _number(
+            self._sql,
+            f"""SELECT count(*) FROM (
+                SELECT 1 FROM clicked GROUP BY "user" HAVING count(*) > {most})""",
+        )
+
     @cached_property
     def holders(self) -> int:
         """How many users of the log hold a released pair."""

@@ -97,7 +97,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
                 *("laplace_bound", "laplace_epsilon", "sampling_share", "sampling_cap"),
                 *("share_selection", "share_counts", "share_association", "share_sizes"),
                 *("share_coverage", "selection_delta", "counts_norm", "counts_most_clicks"),
-                *("sizes_largest", "coverage_most_clicks", "association_head"),
+                *("sizes_largest", "coverage_most_clicks", "association_head", "selection_most"),
                 "association_most_categories",
             ),
             _number,

@@ -38,7 +38,9 @@ def sanitize_private(
         names = job.names_for(rows.output, ids)
     return PrivateRowsRelease(
         job=job,
-        parameters=job.parameters(objective, mode.parameters(), weak) | _constants(division),
+        parameters=job.parameters(objective, mode.parameters(), weak)
+        | _constants(division)
+        | rows.histogram.looked,
         counted=counted,
         output=rows.output,
         pseudonyms=names,

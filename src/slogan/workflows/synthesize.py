@@ -122,7 +122,12 @@ def synthesize(
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(
-                goal, {"selector": selector}, kinds.parameters(), constants(spending), weak
+                goal,
+                {"selector": selector},
+                kinds.parameters(),
+                constants(spending),
+                statistics.looked,
+                weak,
             ),
             counted=counted,
             output=users,

@@ -94,6 +94,9 @@ _SIZES = f"""
         SELECT count(*) AS held FROM {{clicks}} c JOIN {{released}} r ON r.pair = c.pair
         GROUP BY c.user)
     GROUP BY least(held, {LARGEST})"""
+_LENGTHS = """
+    SELECT IF(held > :few, 1, 0), count(*) FROM (
+        SELECT count(*) AS held FROM {clicks} GROUP BY `user`) GROUP BY IF(held > :few, 1, 0)"""
 _SCALED = f"""coalesce(sum(IF(total > {COVERAGE_MOST},
     CAST(part AS DECIMAL(25)) * {COVERAGE_MOST << BITS} div total, shiftleft(part, {BITS}))), 0)"""
 _COVERAGE = f"""
@@ -196,6 +199,10 @@ class SparkHistogram:
         users = sql.by_number(sizes, LARGEST + 1)
         users[0] = self.users - users.sum()
         return users << BITS
+
+    @sql.asking()
+    def length_sums(self, few: int) -> Ints:
+        return sql.by_number(sql.run(_LENGTHS, {"few": few}, clicks=self.clicks), 2) << BITS
 
     @sql.asking()
     def coverage_sums(self, pairs: Ints) -> Ints:
