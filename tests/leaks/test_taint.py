@@ -206,6 +206,7 @@ SOURCES = {
             "encoding",
             "engine",
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
+            "contributions",
             *("association", "taxonomy_sha256", "accept_weak_privacy", "searches", "fold"),
         )
     },

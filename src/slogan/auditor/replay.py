@@ -225,14 +225,20 @@ class Recording:
     # --- sums ---
 
     def add_up(
-        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints | int, *more: Any, **options: Any
+        self,
+        _name: str,
+        real: Any,
+        hist: AnyHistogram,
+        pairs: Ints | int,
+        *more: Any,
+        **options: Any,
     ) -> Ints:
-        self._pairs = pairs if isinstance(pairs, np.ndarray) else None
+        self._pairs = at if isinstance(at, np.ndarray) else None
         self._own = {
-            int(user): real(_alone(brought(hist), int(user)), pairs, *more, **options)
+            int(user): real(_alone(brought(hist), int(user)), at, *more, **options)
             for user in self._attacked
         }
-        return real(hist, pairs, *more, **options)
+        return real(hist, at, *more, **options)
 
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
@@ -362,9 +368,15 @@ class Replay(Recording):
         return noise + before.weight[old] - this.weight[tried]
 
     def add_up(
-        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints | int, *more: Any, **options: Any
+        self,
+        _name: str,
+        real: Any,
+        hist: AnyHistogram,
+        pairs: Ints | int,
+        *more: Any,
+        **options: Any,
     ) -> Ints:
-        return real(hist, pairs, *more, **options)
+        return real(hist, at, *more, **options)
 
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any

@@ -73,6 +73,11 @@ class Spending:
     """How real rows are sampled; with a cap of 0, none are."""
 
     @property
+    def weight_needed(self) -> float:
+        """The approximate weight that selects a pair."""
+        return weight_needed(self.selection)
+
+    @property
     def cost(self) -> Cost:
         """The largest total cost of all stages."""
         sums = Cost(mu_squared=sum(self.parts.values(), Fraction(0)), delta=self.selection.delta)
@@ -96,10 +101,15 @@ def spend(
     return Spending(shares=shares, parts=parts, selection=selection, sampling=sampling)
 
 
+def shares(of_stages: dict[str, Fraction]) -> dict[str, str | int | float | None]:
+    """The share of each stage, for the manifest."""
+    return {f"share_{name}": str(part) for name, part in of_stages.items()}
+
+
 def constants(spending: Spending) -> dict[str, str | int | float | None]:
     """The parameters of the stages, for the manifest; none of them depends on the log."""
     return {
-        **{f"share_{name}": str(part) for name, part in spending.shares.items()},
+        **shares(spending.shares),
         "selection_delta": str(spending.selection.delta),
         "counts_norm": NORM,
         "counts_most_clicks": COUNTS_MOST,
@@ -143,6 +153,36 @@ class Statistics(PrivateHistogram):
     def kind(self) -> str:
         """What the synthetic users follow: a grouping of the pairs, or nothing."""
         return INDEPENDENT if self.association is None else self.association.kind
+
+    @property
+    def association_rank(self) -> int:
+        """How many eigenvalues of the association are clear of the noise."""
+        return 0 if self.association is None else self.association.rank
+
+    @property
+    def users(self) -> int:
+        """The number of synthetic users."""
+        return self.sizes.users
+
+    @property
+    def inside(self) -> float:
+        """Clicks on the released pairs, as measured."""
+        return self.coverage.inside
+
+    @property
+    def outside(self) -> float:
+        """Clicks on other pairs, as measured."""
+        return self.coverage.outside
+
+    @property
+    def share(self) -> float:
+        """The share of all clicks on the released pairs."""
+        return self.coverage.share
+
+    @property
+    def bins(self) -> Floats:
+        """Users with 0, 1, …, 30 released pairs."""
+        return self.sizes.bins
 
 
 def measure(
@@ -198,9 +238,7 @@ def heaviest(hist: AnyHistogram) -> float:
     return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))
 
 
-def too_few(
-    hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
-) -> TooFewUsersError:
+def too_few(hist: AnyHistogram, users: int, needed: float, spent: Account) -> TooFewUsersError:
     """The error for a run that selected no pair, with what the run cost."""
-    needed, heavy = weight_needed(budget), heaviest(hist)
+    heavy = heaviest(hist)
     return TooFewUsersError(users=users, share=heavy / needed, needed=needed, cost=spent.cost)

@@ -221,6 +221,8 @@ class CuratorPage(Page):
             clicks = "of all clicks fall on released pairs, by a noisy count"
             pairs = "decides which pairs synthetic users have together"
             weight = "for a pair to be released; a user with n pairs contributes 1/√n to each"
+            if c.contributions == "one":
+                weight = "users of a pair, of whom one pair each counts, for it to be released"
             most = f"of at most {ceil(c.pairs_possible):,} that any method with this guarantee can "
             return [
                 Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),

@@ -153,7 +153,9 @@ def _look_possible(evidence: Evidence) -> bool:
     more, users = evidence.compared.longer(min(_REGIMES)), evidence.compared.users
     # FEW is chosen if this, plus noise on both numbers of users, is 0 or less.
     exact = more - _RARELY * users
-    spread = math.hypot(1 - _RARELY, _RARELY) * math.sqrt(part(_stage(evidence, "look"), "variance"))
+    spread = math.hypot(1 - _RARELY, _RARELY) * math.sqrt(
+        part(_stage(evidence, "look"), "variance")
+    )
     return exact < _DEVIATIONS * spread if most == min(_REGIMES) else exact > -_DEVIATIONS * spread
 
 

@@ -75,7 +75,7 @@ def draw_rows(
     with steps.step("selection"):
         selected = select(hist, division.selection, rng)
     if not len(selected.pairs):
-        raise too_few(hist, counted.users, division.selection, Account(selected.stages))
+        raise too_few(hist, counted.users, division.weight_needed, Account(selected.stages))
     with steps.step("counts"):
         private = private_histogram(hist, selected, division, rng)
         private.account.require(budget)

@@ -38,9 +38,7 @@ RARELY = Fraction(1, 10)
 """The share of users with more than 16 pairs up to which FEW is chosen."""
 
 
-def look(
-    hist: AnyHistogram, *, mu_squared: Fraction, rng: Randomness
-) -> tuple[Regime, Gaussian]:
+def look(hist: AnyHistogram, *, mu_squared: Fraction, rng: Randomness) -> tuple[Regime, Gaussian]:
     """The regime, by noisy numbers of users with few pairs and with more, and the stage spent."""
     noisy = sums.noisy_sums(
         length_sums(hist, FEW.most), name="look", norm_squared=1, mu_squared=mu_squared, rng=rng

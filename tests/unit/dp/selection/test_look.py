@@ -116,8 +116,6 @@ def test_look_and_rounds_share_the_budget():
 
 def test_empty_logs_have_no_users_of_any_length():
     nothing = np.zeros(0, dtype=np.int64)
-    hist = PairHistogram(
-        user=nothing, pair=nothing, count=nothing, users=3, pairs=0, query=nothing
-    )
+    hist = PairHistogram(user=nothing, pair=nothing, count=nothing, users=3, pairs=0, query=nothing)
 
     assert length_sums(hist, 16).tolist() == [0, 0]
