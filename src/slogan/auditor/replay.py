@@ -229,7 +229,7 @@ class Recording:
         _name: str,
         real: Any,
         hist: AnyHistogram,
-        pairs: Ints | int,
+        at: Ints | int,
         *more: Any,
         **options: Any,
     ) -> Ints:
@@ -372,7 +372,7 @@ class Replay(Recording):
         _name: str,
         real: Any,
         hist: AnyHistogram,
-        pairs: Ints | int,
+        at: Ints | int,
         *more: Any,
         **options: Any,
     ) -> Ints:
