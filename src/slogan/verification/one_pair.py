@@ -17,7 +17,6 @@ from slogan.verification.mechanism import FALSE_ALARM, at_least
 _SHARES = {"draw": Fraction(99, 100), "users": Fraction(1, 100)}
 _MECHANISMS = {"draw": "truncated_geometric", "users": "pure"}
 _CLOSE = Fraction(1, 10**6)
-_DEVIATIONS = 7
 _KEPT_AS_MEASURED = ("output_size", "frequent_pairs", None)
 
 
@@ -79,16 +78,13 @@ def noise(evidence: Evidence) -> Finding:
     draw = _stages(evidence)[0]
     shown, holders, alone = evidence.compared.numbers_of_users()
     known = holders == alone
-    drawn, least = (shown - holders)[known], holders[known]
-    laws = [_law(draw, int(n)) for n in least.tolist()]
-    mean = np.array([float(law @ at) for at, law in laws])
-    square = np.array([float(law @ at**2) for at, law in laws])
-    zero = float(sum(law[at == 0].sum() for at, law in laws))
-    fourth = np.array([float(law @ at**4) for at, law in laws])
+    drawn = (shown - holders)[known]
+    at, laws = _laws(draw, holders[known])
     faults = {
-        "its sum": abs(drawn.sum() - mean.sum()) > _far((square - mean**2).sum()),
-        "its squares": abs((drawn**2).sum() - square.sum()) > _far((fourth - square**2).sum()),
-        "numbers without noise": at_least(int((drawn == 0).sum()), zero) < FALSE_ALARM,
+        "its sum": _chance(laws, at, float(drawn.sum())) < FALSE_ALARM,
+        "its squares": _chance(laws, at**2, float((drawn**2).sum())) < FALSE_ALARM,
+        "numbers without noise": at_least(int((drawn == 0).sum()), float(laws[:, at == 0].sum()))
+        < FALSE_ALARM,
     }
     found = [fault for fault, present in faults.items() if present]
     if found:
@@ -96,19 +92,27 @@ def noise(evidence: Evidence) -> Finding:
     return True, f"chance explains the noise of {len(drawn)} numbers"
 
 
-def _far(variance: float) -> float:
-    return _DEVIATIONS * math.sqrt(max(variance, 0.0)) + 1e-6
-
-
-def _law(draw: SpentStage, users: int) -> tuple[Floats, Floats]:
-    """The noise of a released pair of so many users: its values and their chances."""
+def _laws(draw: SpentStage, users: Floats) -> tuple[Floats, Floats]:
+    """The values of noise, and their chances for a released pair of each number of users."""
     reach, often = int(part(draw, "reach")), float(part(draw, "often"))
     at = np.arange(-reach, reach + 1, dtype=float)
-    law = np.zeros(len(at))
+    laws = np.zeros((len(users), len(at)))
     for most, share in ((reach, often), (reach - 1, 1 - often)):
         mass = np.exp(-float(part(draw, "epsilon")) * np.abs(at)) * (np.abs(at) <= most)
-        law += share * mass / mass.sum() * (users + at > most)
-    return at, law / max(float(law.sum()), 1e-300)
+        laws += share * mass / mass.sum() * (users[:, None] + at > most)
+    return at, laws / np.maximum(laws.sum(axis=1, keepdims=True), 1e-300)
+
+
+def _chance(laws: Floats, value: Floats, total: float) -> float:
+    """A bound on the chance of a sum of such values as far from its mean as this (Chernoff)."""
+    mean = laws @ value
+    gap = total - float(mean.sum())
+    centred = math.copysign(1.0, gap) * (value - mean[:, None])
+    bounds = [0.0]
+    for power in np.geomspace(1e-6, 2.0, 60).tolist():
+        grown = np.log((laws * np.exp(np.minimum(power * centred, 600.0))).sum(axis=1)).sum()
+        bounds.append(float(grown) - power * abs(gap))
+    return min(1.0, 2 * math.exp(min(bounds)))
 
 
 def outputs(evidence: Evidence) -> Finding:
