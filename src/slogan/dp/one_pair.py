@@ -85,7 +85,7 @@ class OnePairSpending:
 
     @property
     def weight_needed(self) -> float:
-        """With so many users, or one more, a pair is as likely published as not."""
+        """With about this many users a pair is as likely published as not."""
         return float(self.draw.reach)
 
 
@@ -165,7 +165,7 @@ def measure_one(hist: AnyHistogram, spending: OnePairSpending, rng: Randomness) 
     draw = spending.draw
     speakers = capped(hist, rng, 1).speakers
     held = np.flatnonzero(speakers)
-    # a pair that nobody holds gets noise of at most its reach: it is never published
+    # a pair without users could only get noise within its reach, so it is never published
     coin = (rng.words(len(held)) >> np.uint64(32)).astype(np.int64)
     reach = draw.reach - (coin >= int(exact(draw.often) * _COIN))
     noisy = speakers[held] + truncated_geometric(reach, rng, epsilon=exact(draw.epsilon))

@@ -25,7 +25,7 @@ pairs to expect one. An honest release has one with a chance of at most users ×
 show what one user searched."""
 _MOST = 100
 _REGIMES = {16: 1 / 3, 700: 1 / 4}
-"""How many pairs a user of `pooled` contributes, and the largest weight of one of so many."""
+"""How many pairs a user of `pooled` contributes, and the largest weight of one of them."""
 _RARELY = 0.1
 """16 is chosen if at most this share of the users seems to have more pairs."""
 _DEVIATIONS = 7

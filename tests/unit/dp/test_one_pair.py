@@ -26,7 +26,7 @@ HIDDEN = None
 
 
 def law(epsilon, reach, often, users):
-    """What is published of a pair of so many users, and the exact chance of each number."""
+    """What is published of a pair of this many users, and the exact chance of each number."""
     chances = {HIDDEN: mpmath.mpf(0)}
     for most, share in ((reach, often), (reach - 1, 1 - often)):
         mass = {x: mpmath.exp(-epsilon * abs(x)) for x in range(-most, most + 1)}

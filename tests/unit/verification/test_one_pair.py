@@ -34,7 +34,7 @@ def failed(log, folder):
 
 
 def made(log, folder, **noise):
-    """A release, with noise of one's own if given."""
+    """A release, with other noise if given."""
     names = {"truncated_geometric": one_pair_noise} | noise
     with (
         patch.multiple(one_pair, **names),

@@ -24,7 +24,7 @@ class Regime:
     most: int
     """L0: the largest number of pairs that a user contributes."""
     heaviest: Fraction
-    """The largest weight that a user with so many pairs may give to one of them."""
+    """The largest weight that a user with that many pairs may give to one of them."""
 
 
 FEW = Regime(most=16, heaviest=Fraction(1, 3))
@@ -48,7 +48,7 @@ def look(hist: AnyHistogram, *, mu_squared: Fraction, rng: Randomness) -> tuple[
 
 
 def length_sums(hist: AnyHistogram, few: int) -> Ints:
-    """One step of 1 for each user: with at most so many pairs, or with more. Not private yet."""
+    """One step of 1 for each user: with at most this many pairs, or with more. Not private yet."""
     if not isinstance(hist, PairHistogram):
         return hist.length_sums(few)
     held = np.bincount(hist.user, minlength=hist.users)
