@@ -1,5 +1,6 @@
 """Sums over users in Spark: number for number those of the functions that they stand for."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from slogan.dp import statistics
 from slogan.dp.grouping import Grouping
-from slogan.dp.selection import SelectionBudget, _weights, pooled
+from slogan.dp.selection import SelectionBudget, _look, pooled
 from slogan.dp.selection._weights import CLOSED, capped, spread, tossed
 from slogan.dp.sums import clipped_counts, coverage_sums, size_sums, together_sums
 from slogan.errors import SloganError
@@ -63,6 +64,8 @@ def test_the_rows_and_what_is_known_of_pairs(both):
 
     assert remote.brought().digest() == hist.digest()
     assert remote.pair_total.tolist() == hist.pair_total.tolist()
+    by_holders = np.bincount(hist.holders, minlength=hist.users + 1)
+    assert remote.pairs_by_holders().tolist() == by_holders.tolist()
     assert remote.query_of(RELEASED).tolist() == hist.query_of(RELEASED).tolist()
     assert statistics.heaviest(remote) == pytest.approx(statistics.heaviest(hist))
 
@@ -80,6 +83,7 @@ def test_counts(both, norm):
 def test_sizes_and_coverage(both):
     hist, remote = both
 
+    assert _look.length_sums(remote, 7).tolist() == _look.length_sums(hist, 7).tolist()
     assert size_sums(remote, RELEASED).tolist() == size_sums(hist, RELEASED).tolist()
     assert coverage_sums(remote, RELEASED).tolist() == coverage_sums(hist, RELEASED).tolist()
 
@@ -137,7 +141,8 @@ def test_all_rounds_of_selection_select_the_same(both):
 
     budget = SelectionBudget(mu_squared=Fraction(4), delta=Fraction(1, 10))
     # so few that some users must choose
-    with patch.object(_weights.capped, "__defaults__", (10,)):
+    few = replace(_look.FEW, most=10)
+    with patch.object(_look, "FEW", few), patch.object(_look, "RARELY", 1):
         here, there = (pooled.select(hist, budget, SeededRandomness(6)) for hist in both)
 
     assert there.pairs.tolist() == here.pairs.tolist()

@@ -28,7 +28,7 @@ import numpy as np
 from slogan.arrays import Flags, Ints
 from slogan.dp import private_rows, selection, sums
 from slogan.dp.accounting import GRID
-from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection import Selected, SelectionBudget, _look
 from slogan.dp.selection._weights import CLOSED, UNIT
 from slogan.dp.sums import AnyHistogram, NoisySums, brought
 from slogan.histogram import PairHistogram
@@ -151,6 +151,7 @@ class Recording:
             (selecting, "spread", self.spread),
             (selecting, "floored_gaussian", self.selection_noise),
             *((sums, name, partial(self.add_up, name)) for name in _SUMS),
+            (_look, "length_sums", partial(self.add_up, "length_sums")),
             (sums, "noisy_sums", self.noisy_sums),
             (sums, "floored_gaussian", self.stage_noise),
             (private_rows, "poisson", self.poisson),
@@ -224,14 +225,20 @@ class Recording:
     # --- sums ---
 
     def add_up(
-        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints, *more: Any, **options: Any
+        self,
+        _name: str,
+        real: Any,
+        hist: AnyHistogram,
+        at: Ints | int,
+        *more: Any,
+        **options: Any,
     ) -> Ints:
-        self._pairs = pairs
+        self._pairs = at if isinstance(at, np.ndarray) else None
         self._own = {
-            int(user): real(_alone(brought(hist), int(user)), pairs, *more, **options)
+            int(user): real(_alone(brought(hist), int(user)), at, *more, **options)
             for user in self._attacked
         }
-        return real(hist, pairs, *more, **options)
+        return real(hist, at, *more, **options)
 
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
@@ -361,9 +368,15 @@ class Replay(Recording):
         return noise + before.weight[old] - this.weight[tried]
 
     def add_up(
-        self, _name: str, real: Any, hist: AnyHistogram, pairs: Ints, *more: Any, **options: Any
+        self,
+        _name: str,
+        real: Any,
+        hist: AnyHistogram,
+        at: Ints | int,
+        *more: Any,
+        **options: Any,
     ) -> Ints:
-        return real(hist, pairs, *more, **options)
+        return real(hist, at, *more, **options)
 
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -62,6 +63,7 @@ def synthesize(
             association=synthesis.association,
             taxonomy=synthesis.taxonomy,
             selector=synthesis.selector,
+            contributions=synthesis.contributions,
             engine=reading.host(),
             output=output,
             force=force,
@@ -96,8 +98,16 @@ def text(saved: Saved, check: str) -> RenderableType:
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
     needed = summary.weight_needed
+    users = f"A pair needs about {needed:.0f} users whose pair it is; of each user one pair counts."
+    if summary.contributions == "several":
+        users = (
+            f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
+            f"{5 * needed:.0f} users with 25 pairs each."
+        )
     together = f"Which pairs occur together follows --association {summary.association}."
-    if summary.association == "independent":
+    if summary.contributions == "one":
+        together = "Every made-up user has one pair."
+    elif summary.association == "independent":
         together = (
             "Which pairs occur together is random: it was not asked for, or with this many users "
             "the budget could not measure it."
@@ -105,11 +115,12 @@ def text(saved: Saved, check: str) -> RenderableType:
     lines = [
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
         "end, for any user added or removed.",
+        f"{summary.pairs_out:,} of at most {ceil(summary.pairs_possible):,} pairs that any method "
+        "with this guarantee can release on average.",
         "The users are made up: no row belongs to a real one.",
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,
-        f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
-        f"{5 * needed:.0f} users with 25 pairs each.",
+        users,
     ]
     if session.verbose:
         shares = ", ".join(f"{stage} {share:.1%}" for stage, share in summary.budget_shares.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -130,6 +130,13 @@ class Synthesis:
     selector: Annotated[
         str, Parameter(help=f"How pairs are selected: {_SELECTORS}. When in doubt, leave it out.")
     ] = PrivateCounts.selector
+    contributions: Annotated[
+        Literal["several", "one"],
+        Parameter(
+            help="one: nearly every user of such logs has a single pair, such as one query per "
+            "visitor. Then one draw measures all, and made-up users have one pair each."
+        ),
+    ] = "several"
 
     def build(self) -> Objective:
         """The objective with its own options."""

@@ -63,7 +63,9 @@ def private_histogram(
     counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
     stages = (*selected.stages, counts.stage, sizes.stage, spending.sampling)
-    return PrivateHistogram(pairs=pairs, counts=counts, sizes=sizes, account=Account(stages))
+    return PrivateHistogram(
+        pairs=pairs, counts=counts, sizes=sizes, account=Account(stages), most=selected.most
+    )
 
 
 def weights(expected: Floats, counts: Floats, *, cap: Fraction) -> Ints:

@@ -24,6 +24,7 @@ from slogan.dp.accounting import (
 )
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
 from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._look import MANY
 from slogan.dp.sums import (
     LARGEST,
     NORM,
@@ -56,7 +57,7 @@ SHARES = {
 SELECTION_DELTA = Fraction(1, 2)
 """The share of δ, after sampling, set aside for releasing a pair that only one user holds."""
 
-MOST_CONTRIBUTED = 100
+MOST_CONTRIBUTED = MANY.most
 """The largest number of pairs that a user contributes to selection."""
 
 
@@ -70,6 +71,11 @@ class Spending:
     selection: SelectionBudget
     sampling: CappedSampling
     """How real rows are sampled; with a cap of 0, none are."""
+
+    @property
+    def weight_needed(self) -> float:
+        """The approximate weight that selects a pair."""
+        return weight_needed(self.selection)
 
     @property
     def cost(self) -> Cost:
@@ -95,10 +101,15 @@ def spend(
     return Spending(shares=shares, parts=parts, selection=selection, sampling=sampling)
 
 
+def shares(of_stages: dict[str, Fraction]) -> dict[str, str | int | float | None]:
+    """The share of each stage, for the manifest."""
+    return {f"share_{name}": str(part) for name, part in of_stages.items()}
+
+
 def constants(spending: Spending) -> dict[str, str | int | float | None]:
     """The parameters of the stages, for the manifest; none of them depends on the log."""
     return {
-        **{f"share_{name}": str(part) for name, part in spending.shares.items()},
+        **shares(spending.shares),
         "selection_delta": str(spending.selection.delta),
         "counts_norm": NORM,
         "counts_most_clicks": COUNTS_MOST,
@@ -120,6 +131,13 @@ class PrivateHistogram:
     counts: NoisySums
     sizes: Sizes
     account: Account
+    most: int
+    """The largest number of pairs that a user contributed to selection, by a private look."""
+
+    @property
+    def looked(self) -> dict[str, str | int | float | None]:
+        """What the look decided, for the manifest."""
+        return {"selection_most": self.most} if self.most else {}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -135,6 +153,41 @@ class Statistics(PrivateHistogram):
     def kind(self) -> str:
         """What the synthetic users follow: a grouping of the pairs, or nothing."""
         return INDEPENDENT if self.association is None else self.association.kind
+
+    @property
+    def association_rank(self) -> int:
+        """How many eigenvalues of the association are clear of the noise."""
+        return 0 if self.association is None else self.association.rank
+
+    @property
+    def users(self) -> int:
+        """The number of synthetic users."""
+        return self.sizes.users
+
+    @property
+    def inside(self) -> float:
+        """Clicks on the released pairs, as measured."""
+        return self.coverage.inside
+
+    @property
+    def outside(self) -> float:
+        """Clicks on other pairs, as measured."""
+        return self.coverage.outside
+
+    @property
+    def counted(self) -> float:
+        """The sum of the private counts, which estimates the same as `inside`."""
+        return self.coverage.counted
+
+    @property
+    def share(self) -> float:
+        """The share of all clicks on the released pairs."""
+        return self.coverage.share
+
+    @property
+    def bins(self) -> Floats:
+        """Users with 0, 1, …, 30 released pairs."""
+        return self.sizes.bins
 
 
 def measure(
@@ -172,6 +225,7 @@ def measure(
         coverage=coverage,
         association=association,
         account=Account((*selected.stages, *(each.stage for each in sums))),
+        most=selected.most,
     )
 
 
@@ -189,9 +243,7 @@ def heaviest(hist: AnyHistogram) -> float:
     return float(np.bincount(hist.pair, each[hist.user]).max(initial=0.0))
 
 
-def too_few(
-    hist: AnyHistogram, users: int, budget: SelectionBudget, spent: Account
-) -> TooFewUsersError:
+def too_few(hist: AnyHistogram, users: int, needed: float, spent: Account) -> TooFewUsersError:
     """The error for a run that selected no pair, with what the run cost."""
-    needed, heavy = weight_needed(budget), heaviest(hist)
+    heavy = heaviest(hist)
     return TooFewUsersError(users=users, share=heavy / needed, needed=needed, cost=spent.cost)

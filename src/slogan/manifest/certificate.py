@@ -238,8 +238,12 @@ class SyntheticSummary(Summary):
     """Noisy share of all clicks that fall on the released pairs."""
     association: str
     """How it is decided which pairs synthetic users have together."""
+    contributions: Literal["one", "several"]
+    """How many pairs of a user count."""
     weight_needed: float
     """About how many users a pair needs if they clicked nothing else."""
+    pairs_possible: float
+    """No method with the same guarantee can release more pairs on average (Theorem Π)."""
     budget_shares: dict[str, float]
 
 

@@ -21,6 +21,7 @@ _DEFAULTS = {
     "laplace_epsilon": None,
     "sampling_share": "1/2",
     "selector": "pooled",
+    "contributions": "several",
     "association": "domains",
     "solver": "auto",
     "time_limit": 60.0,

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from slogan.arrays import Ints
 from slogan.budget import exact
-from slogan.dp.accounting import Cost
+from slogan.dp.accounting import Cost, rounded_up
+from slogan.dp.one_pair import OnePair, OnePairSpending
 from slogan.dp.private_rows import expected_exposed
-from slogan.dp.statistics import PrivateHistogram, Spending, Statistics, weight_needed
+from slogan.dp.statistics import PrivateHistogram, Spending, Statistics
 from slogan.logs.words import worded
 from slogan.manifest.certificate import (
     BudgetPrices,
@@ -231,8 +233,10 @@ class PrivateRowsRelease(Release):
 class SyntheticRelease(Release):
     """Made-up users who fit private statistics: private end to end (Theorem S)."""
 
-    statistics: Statistics
-    spending: Spending
+    statistics: Statistics | OnePair
+    spending: Spending | OnePairSpending
+    pairs_possible: Fraction
+    """Π, from the raw log: for the curator only."""
 
     @property
     def cost(self) -> Cost:
@@ -240,21 +244,23 @@ class SyntheticRelease(Release):
 
     @property
     def noisy_users(self) -> int:
-        return self.statistics.sizes.users
+        return self.statistics.users
 
     @property
     def summary(self) -> SyntheticSummary:
         return SyntheticSummary(
             **self._facts(),
-            coverage=self.statistics.coverage.share,
+            coverage=self.statistics.share,
             association=self.statistics.kind,
-            weight_needed=weight_needed(self.spending.selection),
+            contributions="one" if isinstance(self.statistics, OnePair) else "several",
+            weight_needed=self.spending.weight_needed,
+            pairs_possible=rounded_up(self.pairs_possible),
             budget_shares={name: float(part) for name, part in self.spending.shares.items()},
         )
 
     def chart_data(self) -> dict[str, Any]:
         before, after = self.clicks_before_and_after()
-        share = self.statistics.coverage.share
+        share = self.statistics.share
         return {
             "figures": asdict(charts.figures(before, after, coverage=share)),
             "clicks_by_fate": charts.clicks_by_selection(before, after),
@@ -265,19 +271,18 @@ class SyntheticRelease(Release):
 
     def claims(self) -> Claims:
         statistics = self.statistics
-        association = statistics.association
         return Claims(
             pseudonyms="synthetic",
             account=Spent.model_validate(statistics.account.summary(self.budget)),
             outputs=Outputs(
                 pairs_selected=len(statistics.pairs),
-                coverage=statistics.coverage.share,
-                clicks_released=statistics.coverage.inside,
-                clicks_other=statistics.coverage.outside,
-                clicks_counted=statistics.coverage.counted,
+                coverage=statistics.share,
+                clicks_released=statistics.inside,
+                clicks_other=statistics.outside,
+                clicks_counted=statistics.counted,
                 association=statistics.kind,
-                association_rank=0 if association is None else association.rank,
-                users=statistics.sizes.users,
-                users_by_pairs=tuple(statistics.sizes.bins.tolist()),
+                association_rank=statistics.association_rank,
+                users=statistics.users,
+                users_by_pairs=tuple(statistics.bins.tolist()),
             ),
         )

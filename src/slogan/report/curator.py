@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import groupby
+from math import ceil
 
 import numpy as np
 
@@ -220,7 +221,11 @@ class CuratorPage(Page):
             clicks = "of all clicks fall on released pairs, by a noisy count"
             pairs = "decides which pairs synthetic users have together"
             weight = "for a pair to be released; a user with n pairs contributes 1/√n to each"
+            if c.contributions == "one":
+                weight = "users of a pair, of whom one pair each counts, for it to be released"
+            most = f"of at most {ceil(c.pairs_possible):,} that any method with this guarantee can "
             return [
+                Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
                 Fact("Association", c.association, pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),

@@ -100,8 +100,8 @@ def account(evidence: Evidence) -> Finding:
     spent = spent_on(evidence)
     epsilon, delta = budget_of(evidence.bounds)
     mu_squared, linear, aside = cost(spent.stages)
-    if linear >= epsilon:
-        return False, "sampling spends more epsilon than the budget has"
+    if linear > epsilon or (mu_squared and linear == epsilon):
+        return False, "the stages spend more epsilon than the budget has"
     whole = aside + (delta_at_most(epsilon - linear, mu_squared) if mu_squared else 0)
     figures = f"{len(spent.stages)} stages need delta = {float(whole):.6g} at this epsilon, "
     figures += f"and the budget has {float(delta):.6g}"
@@ -113,6 +113,8 @@ def account(evidence: Evidence) -> Finding:
 _STAGES = {
     "gaussian": ({"norm_squared", "variance", "slack"}, "Gaussian composition (Theorem S)"),
     "capped_sampling": ({"cap"}, "Theorem R"),
+    "truncated_geometric": ({"epsilon", "reach", "often"}, "Theorem T"),
+    "pure": ({"epsilon", "delta"}, "basic composition"),
 }
 """Each mechanism with its parameters and the theorem that states its cost."""
 _STAGE_NAME = re.compile(r"[a-z_]{1,30}")
@@ -133,6 +135,11 @@ def account_as_written(evidence: Evidence) -> bool:
         return False
     mu_squared, linear, aside = total
     epsilon, delta = budget_of(evidence.promised)
+    if not mu_squared:  # ε and δ add up
+        exact = spent.delta_at_epsilon, spent.epsilon_at_delta
+        pairs = zip(exact, (aside, linear), strict=True)
+        within = linear <= epsilon and aside <= delta
+        return within and all(math.isclose(n, m, rel_tol=_SAME) for n, m in pairs)
     if linear >= epsilon or aside >= delta:
         return False
     curved = delta_at_most(epsilon - linear, mu_squared)
@@ -203,9 +210,37 @@ def cost(stages: Iterable[SpentStage]) -> tuple[Fraction, Fraction, Fraction]:
         elif stage.mechanism == "capped_sampling":
             linear += part(stage, "cap")
             aside += shown_at_most(part(stage, "cap"))
+        elif stage.mechanism == "truncated_geometric":
+            linear += part(stage, "epsilon")
+            aside += shown_alone(stage)
+        elif stage.mechanism == "pure" and not part(stage, "delta", least=0):
+            linear += part(stage, "epsilon")
         else:
             raise NotPossibleError("the manifest lists a stage of an unknown mechanism")
     return mu_squared, linear, aside
+
+
+def shown_alone(stage: SpentStage) -> Fraction:
+    """The chance, rounded up, that noise of bounded size shows a pair of a single user."""
+    epsilon, reach, often = (part(stage, name, least=0) for name in ("epsilon", "reach", "often"))
+    if epsilon <= 0 or reach < 1 or reach.denominator != 1 or not 0 < often <= 1:
+        raise NotPossibleError("a stage of the manifest has no usable noise")
+    larger, smaller = (_largest_noise(_decimal(epsilon), int(reach) - n) for n in (0, 1))
+    return often * larger + (1 - often) * smaller
+
+
+def _largest_noise(epsilon: Decimal, reach: int) -> Fraction:
+    """The chance of the largest of the numbers −reach, …, reach, in proportion to e^(−ε·|x|).
+
+    All masses, divided by the largest one: 1 + 2·(e^−ε + … + e^(−ε·reach)).
+    """
+    if reach == 0:
+        return Fraction(1)
+    step = _WORK.minus(epsilon).exp(_WORK)
+    edge = _WORK.multiply(_WORK.minus(epsilon), Decimal(reach)).exp(_WORK)
+    rest = _WORK.multiply(step, _WORK.subtract(1, edge))
+    whole = _WORK.add(1, _WORK.multiply(2, _WORK.divide(rest, _WORK.subtract(1, step))))
+    return min(Fraction(1), Fraction(_WORK.add(_WORK.divide(edge, whole), _MARGIN)))
 
 
 def part(stage: SpentStage, name: str, *, least: float = 1e-300) -> Fraction:

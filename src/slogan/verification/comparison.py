@@ -345,6 +345,26 @@ class Comparison:
                 WHERE weight > {lightest} OR p.pair IS NOT NULL GROUP BY "user")""",
         )
 
+    def numbers_of_users(self) -> tuple[Floats, Floats, Floats]:
+        """For each released pair: its clicks, its users in the log, those without another pair."""
+        columns = self._sql.execute("""
+            SELECT p.released, count(*) AS holders, count(*) FILTER (n = 1) AS alone
+            FROM pairs p JOIN clicked USING (query, url)
+            JOIN (SELECT "user", count(*) AS n FROM clicked GROUP BY "user") USING ("user")
+            GROUP BY p.pair, p.released ORDER BY p.pair""").fetchnumpy()
+        shown, holders, alone = (
+            np.asarray(columns[name], dtype=float) for name in ("released", "holders", "alone")
+        )
+        return shown, holders, alone
+
+    def longer(self, most: int) -> int:
+        """How many users of the log hold more pairs than this."""
+        return _number(
+            self._sql,
+            f"""SELECT count(*) FROM (
+                SELECT 1 FROM clicked GROUP BY "user" HAVING count(*) > {most})""",
+        )
+
     @cached_property
     def holders(self) -> int:
         """How many users of the log hold a released pair."""

@@ -87,6 +87,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "searches": _one_of("all"),
         "fold": _one_of("yes"),
         ITEMS: _one_of(QUERIES, SEARCHES),
+        "contributions": _one_of("one"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
         "association": _one_of(*_GROUPINGS),
         "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
@@ -96,7 +97,8 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
                 *("laplace_bound", "laplace_epsilon", "sampling_share", "sampling_cap"),
                 *("share_selection", "share_counts", "share_association", "share_sizes"),
                 *("share_coverage", "selection_delta", "counts_norm", "counts_most_clicks"),
-                *("sizes_largest", "coverage_most_clicks", "association_head"),
+                *("sizes_largest", "coverage_most_clicks", "association_head", "selection_most"),
+                *("share_draw", "share_users"),
                 "association_most_categories",
             ),
             _number,
@@ -199,6 +201,9 @@ def _users_of(manifest: Manifest, held: tuple[float, ...]) -> int:
 
 def _coverage_of(manifest: Manifest, outputs: Outputs) -> float:
     """The share of clicks on released pairs: both measurements of them, weighted by their error."""
+    if manifest.parameters.get("contributions") == "one":  # measured once
+        inside, outside = max(outputs.clicks_released, 0.0), max(outputs.clicks_other, 0.0)
+        return inside / (inside + outside) if inside + outside > 0 else 0.0
     noise = _variance_of(manifest, "coverage")
     other = outputs.pairs_selected * _variance_of(manifest, "counts")
     scaled = _CLIPPED * max(outputs.clicks_counted, 0.0)

@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import chdtr, chdtrc, kolmogorov, ndtr, ndtri
 
-from slogan.arrays import Floats
+from slogan.arrays import Floats, Ints
 from slogan.manifest.manifest import Outputs, SpentStage
 from slogan.verification.accounting import part, spent_on
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
@@ -24,9 +24,13 @@ _RARE_EVENT = 1e-2
 pairs to expect one. An honest release has one with a chance of at most users × δ/2; it then does
 show what one user searched."""
 _MOST = 100
+_REGIMES = {16: 1 / 3, 700: 1 / 4}
+"""How many pairs a user of `pooled` contributes, and the largest weight of one of them."""
+_RARELY = 0.1
+"""16 is chosen if at most this share of the users seems to have more pairs."""
 _DEVIATIONS = 7
-_LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-_EARLY, _HEAVIEST = 0.02, 1 / 3
+_LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
+_EARLY = 0.1
 _LEVELS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 NORM, MOST_CLICKS, MOST_COVERED, LARGEST = 6, 2**15, 75, 30
 _NEVER, _TINY = 1e-12, 1e-300
@@ -60,26 +64,34 @@ def _tail(chance: Floats) -> Floats:
     return -np.asarray(ndtri(chance), dtype=np.float64)
 
 
-def _pooled(variance: float, delta: float) -> _Thresholds:
+def _pooled(variance: float, delta: float, most: int) -> _Thresholds:
     """The schedule of `pooled`, by the derivation in docs/proofs/selection.md."""
     units = np.array(list(accumulate(_LENGTHS)), dtype=float)
     early = delta * _EARLY / (len(_LENGTHS) - 1)
     deltas = np.array([early] * (len(_LENGTHS) - 1) + [delta * (1 - _EARLY)])
-    n = np.arange(1, _MOST + 1)
-    last = _tail(deltas[-1] / n)
-    room = _HEAVIEST + math.sqrt(variance / units[-1]) * (last[-1] - last)
-    heaviest = np.minimum.accumulate(np.minimum(1.0, np.maximum(room, 1 / np.sqrt(n))))
-    tails = _tail(deltas[:, None] / n)
+    first, end = _blocks(most)
+    last = _tail(deltas[-1] / end)
+    room = _REGIMES[most] + math.sqrt(variance / units[-1]) * (last[-1] - last)
+    heaviest = np.minimum.accumulate(np.minimum(1.0, np.maximum(room, 1 / np.sqrt(first))))
+    tails = _tail(deltas[:, None] / end)
     levels = units[:, None] * heaviest + np.sqrt(variance * units)[:, None] * tails
     return _Thresholds(
         units=units,
         levels=levels.max(axis=1),
         variance=variance,
-        heaviest=np.concatenate(([1.0], heaviest)),
+        heaviest=np.concatenate(([1.0], np.repeat(heaviest, end - first + 1))),
     )
 
 
-def _weighted_gaussian(variance: float, delta: float) -> _Thresholds:
+def _blocks(most: int) -> tuple[Ints, Ints]:
+    """The first and last numbers of the blocks of 1, …, most in which `pooled` has one weight."""
+    end = [1]
+    while end[-1] < most:
+        end.append(min(most, end[-1] + max(1, end[-1] // 8)))
+    return np.array([1, *(n + 1 for n in end[:-1])]), np.array(end)
+
+
+def _weighted_gaussian(variance: float, delta: float, _most: int) -> _Thresholds:
     n = np.arange(1, _MOST + 1)
     levels = 1 / np.sqrt(n) + math.sqrt(variance) * _tail(delta / n)
     even = np.concatenate(([1.0], 1 / np.sqrt(n)))
@@ -100,11 +112,14 @@ def _stage(evidence: Evidence, name: str) -> SpentStage:
 
 def _thresholds(evidence: Evidence) -> _Thresholds | None:
     """The thresholds of the release's selector; None if it is unknown here."""
-    make = _SELECTORS.get(str(evidence.manifest.parameters.get("selector")))
+    selector, most = (evidence.manifest.parameters.get(n) for n in ("selector", "selection_most"))
+    make = _SELECTORS.get(str(selector))
     if make is None:
         return None
+    if most not in (_REGIMES if make is _pooled else (None,)):
+        raise NotPossibleError("the manifest has no usable selection_most")
     stage = _stage(evidence, "selection")
-    return make(float(part(stage, "variance")), float(part(stage, "slack")))
+    return make(float(part(stage, "variance")), float(part(stage, "slack")), int(most or _MOST))
 
 
 def selectable(evidence: Evidence) -> Finding:
@@ -112,9 +127,11 @@ def selectable(evidence: Evidence) -> Finding:
     thresholds = _thresholds(evidence)
     if thresholds is None:
         return True, "not checked: the thresholds of this selector are not known to verify"
+    if not _look_possible(evidence):
+        return False, "users contribute another number of pairs than their lengths suggest"
     delta = float(part(_stage(evidence, "selection"), "slack"))
     weight, inclusion, released = evidence.compared.weights(thresholds.heaviest.tolist())
-    # A pair of a single user with more than 100 pairs is one of the 100 with this chance.
+    # A pair of a single user with more pairs than contribute is one of these with this chance.
     chance = thresholds.chance(weight) * inclusion
     faults = 0
     for level in (delta, *_LEVELS):
@@ -126,6 +143,20 @@ def selectable(evidence: Evidence) -> Finding:
     if faults:
         return False, f"{faults} released pairs have too few users to be selected"
     return True, f"all {int(released.sum())} released pairs have enough users to be selected"
+
+
+def _look_possible(evidence: Evidence) -> bool:
+    """Whether noise may have chosen how many pairs a user contributes, if a look chose it."""
+    most = evidence.manifest.parameters.get("selection_most")
+    if most is None:
+        return True
+    more, users = evidence.compared.longer(min(_REGIMES)), evidence.compared.users
+    # FEW is chosen if this, plus noise on both numbers of users, is 0 or less.
+    exact = more - _RARELY * users
+    spread = math.hypot(1 - _RARELY, _RARELY) * math.sqrt(
+        part(_stage(evidence, "look"), "variance")
+    )
+    return exact < _DEVIATIONS * spread if most == min(_REGIMES) else exact > -_DEVIATIONS * spread
 
 
 def at_least(seen: int, expected: float) -> float:

@@ -4,7 +4,7 @@ The conditions of Theorems R and S are computed again from the manifest and both
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.manifest.manifest import SpentStage
 from slogan.manifest.promise import ACCEPTED, weaknesses
+from slogan.verification import one_pair
 from slogan.verification.accounting import (
     account,
     budget_of,
@@ -217,15 +218,22 @@ def _user_shares(evidence: Evidence) -> dict[str, Fraction]:
     return {name: Fraction(n, sum(parts.values())) for name, n in parts.items()}
 
 
+def _by_contributions(
+    several: Callable[[Evidence], Finding], one: Callable[[Evidence], Finding]
+) -> Callable[[Evidence], Finding]:
+    """The check for how many pairs of a user counted."""
+    return lambda evidence: (one if one_pair.is_one(evidence) else several)(evidence)
+
+
 SYNTHETIC_USERS_ACCOUNT: Checks = {
     "strength": _strength,
     "account": account,
-    "constants": _user_constants,
-    "scales": _user_scales,
+    "constants": _by_contributions(_user_constants, one_pair.constants),
+    "scales": _by_contributions(_user_scales, one_pair.scales),
 }
 SYNTHETIC_USERS: Checks = {
-    "selectable": selectable,
-    "noise": counts_noisy,
-    "outputs": outputs_noisy,
+    "selectable": _by_contributions(selectable, one_pair.selectable),
+    "noise": _by_contributions(counts_noisy, one_pair.noise),
+    "outputs": _by_contributions(outputs_noisy, one_pair.outputs),
     "synthetic_users": dealt,
 }

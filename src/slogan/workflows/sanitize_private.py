@@ -38,7 +38,9 @@ def sanitize_private(
         names = job.names_for(rows.output, ids)
     return PrivateRowsRelease(
         job=job,
-        parameters=job.parameters(objective, mode.parameters(), weak) | _constants(division),
+        parameters=job.parameters(objective, mode.parameters(), weak)
+        | _constants(division)
+        | rows.histogram.looked,
         counted=counted,
         output=rows.output,
         pseudonyms=names,
@@ -73,7 +75,7 @@ def draw_rows(
     with steps.step("selection"):
         selected = select(hist, division.selection, rng)
     if not len(selected.pairs):
-        raise too_few(hist, counted.users, division.selection, Account(selected.stages))
+        raise too_few(hist, counted.users, division.weight_needed, Account(selected.stages))
     with steps.step("counts"):
         private = private_histogram(hist, selected, division, rng)
         private.account.require(budget)

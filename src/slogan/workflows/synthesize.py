@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -10,12 +11,23 @@ from slogan.arrays import Floats, Ints
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
 from slogan.dp.accounting import Account
-from slogan.dp.grouping import Grouping, Kinds
+from slogan.dp.attainable import most_pairs
+from slogan.dp.grouping import INDEPENDENT, Grouping, Kinds
+from slogan.dp.one_pair import OnePair, OnePairSpending, divide, measure_one
 from slogan.dp.selection import Selector
-from slogan.dp.statistics import Spending, Statistics, constants, measure, spread, too_few
+from slogan.dp.statistics import (
+    Spending,
+    Statistics,
+    constants,
+    measure,
+    shares,
+    spread,
+    too_few,
+)
 from slogan.dp.synthesis import deal, fit_mixture, generator_of
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
+from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
@@ -33,6 +45,9 @@ from slogan.workflows.arguments import (
     require_exact_counts,
 )
 
+Contributions = Literal["several", "one"]
+"""How many pairs of a user count."""
+
 
 def synthesize(
     log: SearchLog | Source,
@@ -45,6 +60,7 @@ def synthesize(
     association: str | None = None,
     taxonomy: str | Path | None = None,
     selector: str = selection.DEFAULT,
+    contributions: Contributions = "several",
     engine: EngineChoice = "duckdb",
     output: str | Path | None = None,
     force: bool = False,
@@ -68,6 +84,8 @@ def synthesize(
             "spectral" (each pair is its own kind), "taxonomy", or "independent".
         taxonomy: A public file, not made from the log: host or domain, tab, category.
         selector: A file of `dp/selection/`.
+        contributions: "one" if nearly every user has a single pair, such as one query per visitor:
+            then one draw measures all, and synthetic users have one pair each. Else "several".
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
@@ -83,8 +101,10 @@ def synthesize(
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     require_exact_counts(goal, None)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
+    if one := is_one(contributions, association, selector):
+        association = INDEPENDENT
     kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
-    spending = spread(spendable, association=kinds.looks)
+    spending = divide(spendable) if one else spread(spendable, association=kinds.looks)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,
         log,
@@ -104,30 +124,80 @@ def synthesize(
         kinds = kinds.for_log(urls=job.log.columns.url is not None)
         with job.steps.step("count"):
             counted = job.engine.count(job.log, unique_pairs=True)
+            possible = most_pairs(counted.rows, spendable)
         ids = job.id_kind()
-        users, statistics = make_users(
-            counted,
-            spendable,
-            spending,
-            select,
-            objective=goal,
-            group=kinds.grouping(job.engine.urls),
-            rng=job.rng,
-            steps=job.steps,
-        )
+        if isinstance(spending, OnePairSpending):
+            users, statistics = make_users_of_one(
+                counted, spendable, spending, objective=goal, rng=job.rng, steps=job.steps
+            )
+            chosen = {"contributions": "one", **shares(spending.shares)}
+        else:
+            users, statistics = make_users(
+                counted,
+                spendable,
+                spending,
+                select,
+                objective=goal,
+                group=kinds.grouping(job.engine.urls),
+                rng=job.rng,
+                steps=job.steps,
+            )
+            chosen = {"selector": selector, **constants(spending), **statistics.looked}
         with job.steps.step("synthesis"):
             names = job.names_for(users, ids)
         return SyntheticRelease(
             job=job,
-            parameters=job.parameters(
-                goal, {"selector": selector}, kinds.parameters(), constants(spending), weak
-            ),
+            parameters=job.parameters(goal, chosen, kinds.parameters(), weak),
             counted=counted,
             output=users,
             pseudonyms=names,
             statistics=statistics,
             spending=spending,
+            pairs_possible=possible,
         )
+
+
+def is_one(contributions: str, association: str | None, selector: str) -> bool:
+    """Whether one pair of each user counts; refuses options that would have no effect then."""
+    if contributions not in get_args(Contributions):
+        raise OptionError(
+            f"unknown --contributions {contributions[:40]!r}",
+            hint=f"one of: {', '.join(get_args(Contributions))}",
+        )
+    one = contributions == "one"
+    if one and (association not in (None, INDEPENDENT) or selector != selection.DEFAULT):
+        raise OptionError(
+            "with one pair of each user there is no --selector, and no --association to measure",
+            hint="leave them out, or use --contributions several",
+        )
+    return one
+
+
+def make_users_of_one(
+    counted: Counted,
+    budget: PrivacyBudget,
+    spending: OnePairSpending,
+    *,
+    objective: Objective,
+    rng: Randomness,
+    steps: Steps,
+) -> tuple[Output, OnePair]:
+    """Measure one pair of each user, and make up users with one pair each (Theorem T)."""
+    hist = counted.rows
+    with steps.step("selection"):
+        statistics = measure_one(hist, spending, rng)
+    statistics.account.require(budget)
+    if not len(statistics.pairs):
+        raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
+    with steps.step("synthesis"):
+        query = hist.query_of(statistics.pairs)
+        known = PrivatePairs(counts=statistics.clicks, query=query)
+        clicks = objective.on_private_counts(known)
+        pair = generator_of(rng).permutation(np.repeat(statistics.pairs, clicks))
+        output = Output(user=np.arange(len(pair)), pair=pair, count=np.ones_like(pair))
+    if not output.clicks:
+        raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
+    return output, statistics
 
 
 def make_users(
@@ -146,13 +216,13 @@ def make_users(
     with steps.step("selection"):
         selected = select(hist, spending.selection, rng)
     if not len(selected.pairs):
-        raise too_few(hist, counted.users, spending.selection, Account(selected.stages))
+        raise too_few(hist, counted.users, spending.weight_needed, Account(selected.stages))
     statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)
     statistics.account.require(budget)
     with steps.step("synthesis"):
         output = synthetic_output(statistics, objective, hist.query_of(statistics.pairs), rng)
     if not output.clicks:
-        raise too_few(hist, counted.users, spending.selection, statistics.account)
+        raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
     return output, statistics
 
 

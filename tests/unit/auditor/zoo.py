@@ -186,14 +186,14 @@ def pairs_with_fewer_than_20_holders_are_dropped_first():
 
 @broken(BOTH, "replay")
 def users_nominate_their_10_most_popular_pairs():
-    with patched((pooled, "capped", lambda _, hist, rng: best_of_each(hist, 10, hist.holders))):
+    with patched((pooled, "capped", lambda _, hist, *__: best_of_each(hist, 10, hist.holders))):
         yield
 
 
 @broken(BOTH, "replay")
 def users_over_the_cap_keep_pairs_by_raw_counts():
     with patched(
-        (pooled, "capped", lambda _, hist, rng: best_of_each(hist, pooled.MOST, hist.pair_total))
+        (pooled, "capped", lambda _, hist, __, most: best_of_each(hist, most, hist.pair_total))
     ):
         yield
 
@@ -237,7 +237,7 @@ def contributions_follow_the_number_of_a_user():
         def words(self, n):
             return np.arange(n, dtype=np.uint64)
 
-    with patched((pooled, "capped", lambda real, hist, rng: real(hist, Ranks()))):
+    with patched((pooled, "capped", lambda real, hist, _, most: real(hist, Ranks(), most))):
         yield
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from slogan.dp import noise
 from slogan.dp.accounting import Account, Approximate, Gaussian
 from slogan.dp.selection import SelectionBudget, pooled
+from slogan.dp.selection._look import MANY
 from slogan.dp.selection._weights import BITS, GRID, MOST, threshold
 from slogan.randomness import SystemRandomness
 
@@ -158,7 +159,8 @@ def test_the_gaussian_threshold_is_slightly_above_opendps(variance, delta):
 @pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_rounds_of_pooled_selection_set_aside_the_delta_of_opendp(mu_squared, delta):
-    public = pooled.schedule(SelectionBudget(mu_squared=Fraction(mu_squared), delta=delta))
+    budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=delta)
+    public = pooled.schedule(budget, MANY)
     lengths = np.cumsum([this.length for this in public.rounds]).tolist()
 
     def asked(pairs, part):
@@ -168,6 +170,6 @@ def test_the_rounds_of_pooled_selection_set_aside_the_delta_of_opendp(mu_squared
             for units, this in zip(lengths, public.rounds, strict=True)
         )
 
-    sizes = (1, 2, 5, 20, 50, MOST)
+    sizes = (1, 2, 5, 20, 50, 100, MANY.most)
     assert 0.9 * delta <= max(asked(pairs, Fraction(1)) for pairs in sizes) <= delta
     assert max(asked(pairs, Fraction(99, 100)) for pairs in sizes) > delta

@@ -347,6 +347,7 @@ def test_both_methods_have_both_pages(release):
     synthetic = manifest(**SYNTHETIC)
     fields_of_both = json.loads((release / "curator/certificate.json").read_text())
     own = {"coverage": 0.125, "association": "domains", "weight_needed": 31.0, "budget_shares": {}}
+    own["pairs_possible"] = 1489.0001
     certificate = SyntheticCertificate(
         **{n: v for n, v in fields_of_both.items() if n in Certificate.model_fields},
         **own,
@@ -356,6 +357,7 @@ def test_both_methods_have_both_pages(release):
     said = "".join(Outline(curator_page(synthetic, certificate)).text)
     assert "No row belongs to a real user." in said
     assert "too few users for the noise" in said
+    assert "of at most 1,490 that any method with this guarantee can release" in said
 
     assert "12.50% of all clicks" in text
     assert "selection" in text

@@ -31,6 +31,8 @@ class Selected:
 
     pairs: Ints
     stages: tuple[Stage, ...]
+    most: int = 0
+    """The largest number of pairs that a user contributed, where the selector chose one."""
 
 
 Selector = Callable[[AnyHistogram, SelectionBudget, Randomness], Selected]

@@ -16,11 +16,10 @@ from slogan.arrays import Ints
 from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
+from slogan.dp.selection._look import SHARE, Regime, look
 from slogan.dp.selection._weights import (
     CLOSED,
     GRID,
-    HALVINGS,
-    MOST,
     UNIT,
     Halvings,
     capped,
@@ -33,8 +32,9 @@ from slogan.dp.sums import AnyHistogram
 from slogan.histogram import PairHistogram
 from slogan.randomness import Randomness, SystemRandomness
 
-# How the schedule follows from a budget (μ², δ). All numbers are public; proof and notation are
-# in docs/proofs/selection.md, step 6 of the argument.
+# How the schedule follows from a budget (μ², δ) and the regime. All numbers are public; proof and
+# notation are in docs/proofs/selection.md, step 6 of the argument. What chose them is in
+# bench/results/constants.md.
 #
 # Noise. Round r has length ℓ_r and noise of variance V/ℓ_r. A user moves the weights of a round by
 # norm ≤ 1, so all rounds together cost Σ ℓ_r/V = L/V with L = Σ ℓ_r: V = L/μ², rounded up.
@@ -42,46 +42,47 @@ from slogan.randomness import Randomness, SystemRandomness
 # Pooled sums. P_r(i) = Σ_{q≤r} ℓ_q·(w_q(i) + N_q(i)). With c_r = ℓ_1 + … + ℓ_r, the noise in P_r(i)
 # has variance Σ ℓ_q²·V/ℓ_q = V·c_r.
 #
-# Thresholds. Suppose that only one user holds the t pairs of a set T, t ≤ MOST. It gives each at
+# Thresholds. Suppose that only one user holds the t pairs of a set T, t ≤ L0. It gives each at
 # most κ(t) per round, so P_r(i) ≤ c_r·κ(t) + √(V·c_r)·Z_i with independent standard normal Z_i.
 # z(δ, t) is the point that Z_i exceeds with probability δ/t, so that one of t does with probability
 # ≤ δ. Therefore
 #
-#     ρ_r = max over 1 ≤ t ≤ MOST of  c_r·κ(t) + √(V·c_r)·z(δ_r, t)
+#     ρ_r = max over 1 ≤ t ≤ L0 of  c_r·κ(t) + √(V·c_r)·z(δ_r, t)
 #
 # selects a pair of T in round r with probability ≤ δ_r, and Σ δ_r = δ. The last round has nearly
 # all of δ, because most pairs are selected there.
 #
 # Heaviest weights. Any κ that does not increase keeps this true. z grows with t: a user with n
-# pairs has lower noise tails than one with MOST, and κ(n) fills that gap up to the last threshold
-# of t = MOST with κ = HEAVIEST. It is at least 1/√n, the weight of an even spread, and at most 1.
-# In units of one round, with s = √(V/L):
+# pairs has lower noise tails than one with L0, and κ(n) fills that gap up to the last threshold of
+# t = L0 with κ = `heaviest`. It is at least 1/√n, the weight of an even spread, and at most 1. In
+# units of one round, with s = √(V/L):
 #
-#     κ(n) = min(1, max(1/√n, HEAVIEST + s·z(δ_L, MOST) − s·z(δ_L, n)))
+#     κ(n) = min(1, max(1/√n, heaviest + s·z(δ_L, L0) − s·z(δ_L, n)))
+#
+# Both maxima are taken over blocks of numbers t. In a block κ is constant: it has z of the last
+# number and 1/√n of the first. That needs a tenth of the quantiles, and the threshold is enough for
+# every t, as z grows.
 #
 # Rounding. Sums are integers on a grid. Weights and noise are rounded down (`spread`,
 # `floored_gaussian`); V, roots, z and thresholds are rounded up (`variance`, `root_up`, `quantile`,
 # `steps_up`). Each direction makes it rarer that a pair of T is selected.
 
-LENGTHS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
 """The budget of each round: one of length n counts as much as n of length 1."""
 
-EARLY = Fraction(1, 50)
+EARLY = Fraction(1, 10)
 """The share of delta that all rounds before the last have together."""
-
-HEAVIEST = Fraction(1, 3)
-"""The largest weight that a user with as many pairs as possible may give to one of them."""
 
 # A pair's sum is compared with its share so far of the last threshold, the pace, and with the
 # standard deviation σ of its noise so far:
-FULL, STEP = Fraction(5, 8), Fraction(1, 3)
-"""Below FULL of the pace the weight is halved, once for each STEP·σ that is missing."""
+FULL = Fraction(7, 10)
+"""From this part of the pace the weight is full."""
+LACKING = tuple(map(Fraction, ("0", "0.64", "1.11", "1.50", "1.84", "2.15", "2.43")))
+"""Below that it is halved at each of these many σ that are missing; at the last it is 0 for good.
 
-EASE, EASED = Fraction(3, 2), 4
-"""Above the pace + σ/2 it is halved too, again at each factor EASE, EASED times at most."""
-
-ABANDONED = (Fraction(7, 8), 3)
-"""A pair that is this many σ below this part of the pace is dropped."""
+The steps d follow from 1.25·d + d²/2 = 0, 1, …, 6."""
+AHEAD, EASE, EASED = Fraction(3, 4), Fraction(13, 10), 6
+"""Above the pace + AHEAD·σ it is halved too, again at each factor EASE, EASED times at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +94,10 @@ class Round:
     """Of the noise; a round of length n has an n-th of that of length 1, and counts n times."""
     threshold: int
     """Pairs with a larger sum are selected."""
-    full: int
-    """Pairs with this sum or more get full weight in the next round."""
-    step: int
-    """The weight is halved for each such step that is missing."""
+    lacking: Ints
+    """The next weight is halved for each of these that the sum is below; it is 0 below all."""
     eased: Ints
     """The weight is halved for each of these that the sum reaches."""
-    abandoned: int
-    """Pairs with a smaller sum are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +113,10 @@ class Schedule:
 
 def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
     """Pool noisy weights over the rounds; select pairs above a round's threshold."""
-    public = schedule(budget)
-    contributions = capped(hist, rng)
+    regime, looked = look(hist, mu_squared=budget.mu_squared * SHARE, rng=rng)
+    rest = SelectionBudget(mu_squared=budget.mu_squared * (1 - SHARE), delta=budget.delta)
+    public = schedule(rest, regime)
+    contributions = capped(hist, rng, regime.most)
     halvings = np.where(contributions.held, 0, CLOSED).astype(np.int8)
     pooled = np.zeros(hist.pairs, dtype=np.int64)
     selected: list[Ints] = []
@@ -133,25 +132,25 @@ def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Sele
     stage = Gaussian(
         name="selection", norm_squared=units, variance=public.variance, slack=budget.delta
     )
-    return Selected(pairs=np.sort(np.concatenate(selected)), stages=(stage,))
+    pairs = np.sort(np.concatenate(selected))
+    return Selected(pairs=pairs, stages=(looked, stage), most=regime.most)
 
 
 def attention(noisy: Ints, this: Round) -> Halvings:
     """The halvings of each pair's weight in the next round, from its own sum only."""
-    lacking = np.clip(-((noisy - this.full) // this.step), 0, HALVINGS)
+    lacking = len(this.lacking) - np.searchsorted(this.lacking, noisy, side="right")
     halvings = lacking + np.searchsorted(this.eased, noisy, side="right")
-    over = (noisy > this.threshold) | (noisy < this.abandoned)
-    return np.where(over, CLOSED, halvings).astype(np.int8)
+    return np.where(noisy > this.threshold, CLOSED, halvings).astype(np.int8)
 
 
 @cache
-def schedule(budget: SelectionBudget) -> Schedule:
-    """The rounds for a budget; nothing depends on the log."""
+def schedule(budget: SelectionBudget, regime: Regime) -> Schedule:
+    """The rounds for a budget; nothing else depends on the log."""
     square = variance(budget.mu_squared, norm_squared=sum(LENGTHS))
     last = budget.delta * (1 - EARLY)
     early = budget.delta * EARLY / (len(LENGTHS) - 1)
     deltas = [early] * (len(LENGTHS) - 1) + [last]
-    heaviest = _heaviest(root_up(square / sum(LENGTHS)), last)
+    heaviest = _heaviest(root_up(square / sum(LENGTHS)), last, regime)
     pace = _threshold(sum(LENGTHS), square, last, heaviest) * GRID / sum(LENGTHS)
     rounds = [
         _round(length, square, _threshold(so_far, square, delta, heaviest), so_far, pace)
@@ -162,34 +161,42 @@ def schedule(budget: SelectionBudget) -> Schedule:
 
 def _round(length: int, square: Fraction, threshold: int, so_far: int, pace: Fraction) -> Round:
     sigma, level = root_up(square * so_far), pace * so_far
-    part, deviations = ABANDONED
-    eased = [steps_up((level + sigma / 2) * EASE**n) for n in range(EASED)]
+    lacking = [steps_up(FULL * level - missing * sigma) for missing in reversed(LACKING)]
+    eased = [steps_up((level + AHEAD * sigma) * EASE**n) for n in range(EASED)]
     return Round(
         length=length,
         variance=square / length,
         threshold=threshold,
-        full=steps_up(FULL * level),
-        step=steps_up(STEP * sigma),
+        lacking=np.array(lacking, dtype=np.int64),
         eased=np.array(eased, dtype=np.int64),
-        abandoned=steps_up(part * level - deviations * sigma),
     )
 
 
 def _threshold(so_far: int, square: Fraction, delta: Fraction, heaviest: Ints) -> int:
-    """A level that t ≤ MOST pairs of only one user exceed with probability ≤ delta."""
+    """A level that the pairs of only one user exceed with probability ≤ delta, however many."""
     scale = root_up(square * so_far)
     return max(
-        so_far * int(heaviest[t]) + steps_up(scale * quantile(delta, t)) for t in range(1, MOST + 1)
+        so_far * int(heaviest[first]) + steps_up(scale * quantile(delta, last))
+        for first, last in _blocks(len(heaviest) - 1)
     )
 
 
-def _heaviest(deviation: Fraction, delta: Fraction) -> Ints:
-    """κ(n) of the derivation above for n = 0, …, MOST, in steps of the grid; it never increases."""
-    last = HEAVIEST + deviation * quantile(delta, MOST)
-    room = [last - deviation * quantile(delta, n) for n in range(1, MOST + 1)]
-    even = [root_up(Fraction(1, n)) for n in range(1, MOST + 1)]
-    heaviest = [min(UNIT, steps_up(max(r, e))) for r, e in zip(room, even, strict=True)]
-    return np.array([UNIT, *accumulate(heaviest, min)], dtype=np.int64)
+def _heaviest(deviation: Fraction, delta: Fraction, regime: Regime) -> Ints:
+    """κ(n) of the derivation above for n = 0, …, L0, in steps of the grid; it never increases."""
+    highest = regime.heaviest + deviation * quantile(delta, regime.most)
+    weights = [UNIT]
+    for first, last in _blocks(regime.most):
+        room = max(highest - deviation * quantile(delta, last), root_up(Fraction(1, first)))
+        weights += [min(weights[-1], steps_up(room))] * (last - first + 1)
+    return np.array(weights, dtype=np.int64)
+
+
+def _blocks(most: int) -> list[tuple[int, int]]:
+    """The numbers 1, …, most in blocks (first, last), each about an eighth of the way to 0 long."""
+    blocks = [(1, 1)]
+    while (last := blocks[-1][1]) < most:
+        blocks.append((last + 1, min(most, last + max(1, last // 8))))
+    return blocks
 
 
 def warm_up() -> None:

@@ -72,6 +72,9 @@ class SparkContributions:
 _BYTES_PER_SUM = 8 * 2
 
 _TOTALS = "SELECT pair, sum(clicks) FROM {clicks} GROUP BY pair"
+_BY_HOLDERS = """
+    SELECT holders, count(*) FROM (SELECT count(*) AS holders FROM {clicks} GROUP BY pair)
+    GROUP BY holders"""
 _HEAVIEST = """
     SELECT max(weight) FROM (
         SELECT sum(1 / sqrt(least(held, :most))) AS weight
@@ -91,6 +94,9 @@ _SIZES = f"""
         SELECT count(*) AS held FROM {{clicks}} c JOIN {{released}} r ON r.pair = c.pair
         GROUP BY c.user)
     GROUP BY least(held, {LARGEST})"""
+_LENGTHS = """
+    SELECT IF(held > :few, 1, 0), count(*) FROM (
+        SELECT count(*) AS held FROM {clicks} GROUP BY `user`) GROUP BY IF(held > :few, 1, 0)"""
 _SCALED = f"""coalesce(sum(IF(total > {COVERAGE_MOST},
     CAST(part AS DECIMAL(25)) * {COVERAGE_MOST << BITS} div total, shiftleft(part, {BITS}))), 0)"""
 _COVERAGE = f"""
@@ -161,6 +167,10 @@ class SparkHistogram:
         return sql.by_number(queries, len(pairs))
 
     @sql.asking()
+    def pairs_by_holders(self) -> Ints:
+        return sql.by_number(sql.run(_BY_HOLDERS, clicks=self.clicks), self.users + 1)
+
+    @sql.asking()
     def heaviest(self, most: int) -> float:
         weight = sql.run(_HEAVIEST, {"most": most}, clicks=self.clicks).head()
         return float(weight[0]) if weight else 0.0
@@ -189,6 +199,10 @@ class SparkHistogram:
         users = sql.by_number(sizes, largest_size(pairs) + 1)
         users[0] = self.users - users.sum()
         return users << BITS
+
+    @sql.asking()
+    def length_sums(self, few: int) -> Ints:
+        return sql.by_number(sql.run(_LENGTHS, {"few": few}, clicks=self.clicks), 2) << BITS
 
     @sql.asking()
     def coverage_sums(self, pairs: Ints) -> Ints:

@@ -24,6 +24,7 @@ from slogan.dp.selection import (
     pooled,
     weighted_gaussian,
 )
+from slogan.dp.selection._look import FEW, SHARE
 from slogan.dp.selection._weights import (
     CLOSED,
     GRID,
@@ -52,6 +53,7 @@ LOG = histogram(
         [0, 1, 0, 0, 0, 0, 0],
     ]
 )
+REST = SelectionBudget(mu_squared=BUDGET.mu_squared * (1 - SHARE), delta=BUDGET.delta)
 HELD = [0, 1, 3, 4, 5]
 SPOKEN = capped(LOG, SeededRandomness(0))
 
@@ -214,7 +216,7 @@ def test_adaptive_degree_gives_back_what_is_above_threshold_and_noise(monkeypatc
 
 def play(hist, noise_of, rng):
     """All rounds of pooled, pair by pair; what was asked for, and in which round each was kept."""
-    public, chosen = schedule(BUDGET), capped(hist, rng)
+    public, chosen = schedule(REST, FEW), capped(hist, rng, FEW.most)
     halvings = {i: 0 if chosen.held[i] else CLOSED for i in range(hist.pairs)}
     pooled_sums, kept, asked, drawn = dict.fromkeys(halvings, 0), {}, [], []
     for number, this in enumerate(public.rounds):
@@ -234,12 +236,16 @@ def follows(monkeypatch, noise_of):
     """That pooled does the same with the same noise; in which round each pair was kept."""
     kept, asked, drawn = play(LOG, noise_of, SeededRandomness(0))
     known = Known(monkeypatch, pooled, *drawn)
+    looked = Gaussian(name="look", norm_squared=1, variance=2)
+    monkeypatch.setattr(pooled, "look", lambda *_, **__: (FEW, looked))
     found = pooled.select(LOG, BUDGET, SeededRandomness(0))
-    public = schedule(BUDGET)
+    public = schedule(REST, FEW)
 
     assert known.asked == asked
     assert found.pairs.tolist() == sorted(kept)
-    assert found.stages == one_gaussian(public.variance, sum(this.length for this in public.rounds))
+    units = sum(this.length for this in public.rounds)
+    assert found.stages == (looked, *one_gaussian(public.variance, units))
+    assert found.most == FEW.most
     return kept
 
 
@@ -249,11 +255,11 @@ def test_pooled_adds_up_the_rounds_and_closes_what_it_selects(monkeypatch):
 
     def noise_of(number, i, this, weight, so_far):
         if number == 0 and i in (1, 3):
-            return this.threshold - weight + (i == 1)
+            return this.threshold // this.length - weight + (i == 1)
         if later.get(i) == number:
             return (this.threshold - so_far) // this.length + 1 - weight
         # neither selected nor given up
-        return -((so_far - max(this.full, this.abandoned)) // this.length) - weight
+        return -((so_far - int(this.lacking[-1])) // this.length) - weight
 
     assert follows(monkeypatch, noise_of) == {1: 0, **later}
 

@@ -14,10 +14,12 @@ from mpmath import MPContext
 
 from slogan.dp.accounting import variance
 from slogan.dp.selection import SelectionBudget, pooled
-from slogan.dp.selection._weights import MOST, root_up
+from slogan.dp.selection._look import FEW, MANY
+from slogan.dp.selection._weights import HALVINGS, root_up
 from slogan.dp.selection.pooled import LENGTHS, Round, attention
 
 ONE = 2**20
+MOST, BLOCKS = MANY.most, pooled._blocks(MANY.most)
 high = MPContext()
 high.dps = 120
 fractions = st.fractions("1/1000", 1000, max_denominator=10**6)
@@ -55,14 +57,27 @@ def stand_in(delta, pairs):
     return Fraction(pairs, 7) / (1 + 1000 * delta)
 
 
-@pytest.mark.parametrize("heaviest_at", [1, 37, MOST])
+@pytest.mark.parametrize("most", [1, 2, 16, 100, 700])
+def test_blocks_are_all_numbers_of_pairs_in_order(most):
+    numbers = [n for first, last in pooled._blocks(most) for n in range(first, last + 1)]
+
+    assert numbers == [*range(1, most + 1)]
+    assert all(last - first <= first // 8 for first, last in pooled._blocks(most))
+
+
+@pytest.mark.parametrize("heaviest_at", range(len(BLOCKS)))
 def test_a_rounds_threshold_is_enough_for_any_number_of_pairs(monkeypatch, heaviest_at):
     """The largest need may be that of one pair, of as many as possible, or between."""
-    needs = {t: Fraction(t == heaviest_at) + Fraction(1, t + 3) for t in range(1, MOST + 1)}
+    needs = {
+        last: Fraction(n == heaviest_at) + Fraction(1, last + 3)
+        for n, (_, last) in enumerate(BLOCKS)
+    }
     monkeypatch.setattr(pooled, "quantile", lambda delta, t: needs[t] / delta)
     heaviest = np.array([2 * ONE, *(ONE - t for t in range(1, MOST + 1))])
     found = pooled._threshold(5, Fraction(3), Fraction(1, 10), heaviest)
-    real = [5 * (ONE - t) + ONE * high.sqrt(15) * 10 * mp(needs[t]) for t in range(1, MOST + 1)]
+    real = [
+        5 * (ONE - first) + ONE * high.sqrt(15) * 10 * mp(needs[last]) for first, last in BLOCKS
+    ]
 
     assert max(real) <= found < max(real) + 1 + 1e-3
 
@@ -72,22 +87,22 @@ def test_a_weight_is_as_heavy_as_the_last_threshold_allows(monkeypatch, deviatio
     """At least 1/√n, at most 1, and never more for more pairs."""
     monkeypatch.setattr(pooled, "quantile", stand_in)
     sigma, delta = Fraction(deviation), Fraction(1, 50)
-    found = pooled._heaviest(sigma, delta).tolist()
-    room = [
-        Fraction(1, 3) + sigma * (stand_in(delta, MOST) - stand_in(delta, n))
-        for n in range(1, MOST + 1)
-    ]
-    even = [isqrt(ceil(Fraction(ONE**2, n)) - 1) + 1 for n in range(1, MOST + 1)]
-    expected = [min(ONE, max(ceil(r * ONE), e)) for r, e in zip(room, even, strict=True)]
+    found = pooled._heaviest(sigma, delta, MANY).tolist()
+    expected = [ONE]
+    for first, last in BLOCKS:
+        room = MANY.heaviest + sigma * (stand_in(delta, MOST) - stand_in(delta, last))
+        even = isqrt(ceil(Fraction(ONE**2, first)) - 1) + 1
+        expected += [min(ONE, max(ceil(room * ONE), even))] * (last - first + 1)
 
-    assert found == [ONE, *expected]
+    assert found == expected
     assert (np.diff(found) <= 0).all()
+    assert all(found[n] >= ONE / n**0.5 for n in range(1, MOST + 1))
 
 
 def test_more_pairs_never_make_a_weight_heavier(monkeypatch):
     """Not even if quantiles did not grow with the number of pairs, as they do."""
     monkeypatch.setattr(pooled, "quantile", lambda _, t: Fraction(20 if t < MOST else t, 9))
-    found = pooled._heaviest(Fraction(1, 20), Fraction(1, 50))
+    found = pooled._heaviest(Fraction(1, 500), Fraction(1, 50), MANY)
 
     assert (np.diff(found) <= 0).all()
     assert found[-1] < ONE
@@ -103,8 +118,8 @@ def test_all_rounds_share_a_budget(monkeypatch, mu_squared):
 
     monkeypatch.setattr(pooled, "quantile", noted)
     budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 7))
-    found = pooled.schedule.__wrapped__(budget)
-    early, last = budget.delta / 50 / (len(LENGTHS) - 1), budget.delta * Fraction(49, 50)
+    found = pooled.schedule.__wrapped__(budget, MANY)
+    early, last = budget.delta / 10 / (len(LENGTHS) - 1), budget.delta * Fraction(9, 10)
     deltas = [early] * (len(LENGTHS) - 1) + [last]
 
     assert sum(deltas) == budget.delta
@@ -113,7 +128,7 @@ def test_all_rounds_share_a_budget(monkeypatch, mu_squared):
     assert [this.variance * this.length for this in found.rounds] == [found.variance] * len(deltas)
     assert [this.length for this in found.rounds] == [*LENGTHS]
     deviation = root_up(found.variance / sum(LENGTHS))
-    assert found.heaviest.tolist() == pooled._heaviest(deviation, last).tolist()
+    assert found.heaviest.tolist() == pooled._heaviest(deviation, last, MANY).tolist()
     for this, so_far, delta in zip(found.rounds, accumulate(LENGTHS), deltas, strict=True):
         enough = pooled._threshold(so_far, found.variance, delta, found.heaviest)
         assert this.threshold == enough
@@ -122,34 +137,35 @@ def test_all_rounds_share_a_budget(monkeypatch, mu_squared):
 @pytest.mark.parametrize("mu_squared", ["1/50", "1", "30"])
 def test_attention_follows_the_pace_and_the_noise(mu_squared):
     budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 10**6))
-    found = pooled.schedule(budget)
+    found = pooled.schedule(budget, FEW)
     goal, units = found.rounds[-1].threshold, sum(LENGTHS)
     for this, so_far in zip(found.rounds, accumulate(LENGTHS), strict=True):
         pace = goal * high.mpf(so_far) / units
         sigma = ONE * high.sqrt(so_far * mp(found.variance))
-        part, deviations = pooled.ABANDONED
+        ahead = pace + mp(pooled.AHEAD) * sigma
         real = [
-            mp(pooled.FULL) * pace,
-            mp(pooled.STEP) * sigma,
-            mp(part) * pace - deviations * sigma,
-            *((pace + sigma / 2) * mp(pooled.EASE) ** n for n in range(pooled.EASED)),
+            *(mp(pooled.FULL) * pace - mp(missing) * sigma for missing in pooled.LACKING[::-1]),
+            *(ahead * mp(pooled.EASE) ** n for n in range(pooled.EASED)),
         ]
-        told = [this.full, this.step, this.abandoned, *this.eased.tolist()]
+        told = [*this.lacking.tolist(), *this.eased.tolist()]
         assert all(abs(one - other) <= 1.001 for one, other in zip(told, real, strict=True))
-        # at usual budgets nothing that would get full weight is given up
-        assert this.abandoned < this.full < this.eased[0]
-        assert (np.diff(this.eased) > 0).all()
-        assert this.step > 0
+        assert (np.diff(told) > 0).all()
+
+
+def test_the_steps_of_attention_are_those_of_their_formula():
+    """1.25·d + d²/2 halvings for d deviations, up to the number that exists."""
+    halvings = [float(Fraction(5, 4) * d + d * d / 2) for d in pooled.LACKING]
+
+    assert halvings == pytest.approx(range(HALVINGS + 1), abs=0.02)
+    assert pooled.EASED <= HALVINGS
 
 
 ROUND = Round(
     length=1,
     variance=Fraction(1),
     threshold=1000,
-    full=100,
-    step=10,
+    lacking=np.array([20, 40, 55, 70, 80, 90, 100]),
     eased=np.array([300, 500, 700, 900]),
-    abandoned=20,
 )
 
 
@@ -167,9 +183,8 @@ ROUND = Round(
         (99, 1),  # something of one step is missing
         (90, 1),
         (89, 2),
-        (51, 5),
-        (41, 6),
-        (40, 6),
+        (54, 5),
+        (39, 6),
         (20, 6),  # never more than six
         (19, 7),  # given up
         (-5, 7),

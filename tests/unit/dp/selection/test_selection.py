@@ -26,6 +26,7 @@ from slogan.dp.selection import (
     _weights,
     pooled,
 )
+from slogan.dp.selection._look import FEW, MANY, look
 from slogan.dp.selection._weights import (
     CLOSED,
     GRID,
@@ -174,21 +175,22 @@ def test_thresholds_are_slightly_above_the_real_ones(mu_squared):
     assert real - 1e-9 <= found <= real + 1e-5
 
 
+@pytest.mark.parametrize("regime", [FEW, MANY], ids=["few", "many"])
 @pytest.mark.parametrize("mu_squared", ["0.02", "1", "30"])
-def test_the_schedule_rarely_selects_pairs_of_one_user(mu_squared):
+def test_the_schedule_rarely_selects_pairs_of_one_user(mu_squared, regime):
     budget = SelectionBudget(mu_squared=Fraction(mu_squared), delta=Fraction(1, 10**6))
-    public = pooled.schedule(budget)
+    public, most = pooled.schedule(budget, regime), regime.most
     heaviest, lengths = public.heaviest * float(GRID), [r.length for r in public.rounds]
     failing = []
     for so_far, this in zip(np.cumsum(lengths), public.rounds, strict=True):
-        t = np.arange(1, MOST + 1)
+        t = np.arange(1, most + 1)
         room = this.threshold * float(GRID) - so_far * heaviest[1:]
         failing.append((t * norm.sf(room / (float(public.variance) * so_far) ** 0.5)).max())
 
     assert sum(failing) <= 1e-6 * (1 + 1e-9)
     assert sum(failing) >= 0.9e-6
     assert (np.diff(heaviest) <= 0).all()
-    assert (heaviest[1:] >= np.arange(1, MOST + 1) ** -0.5 - 1e-6).all()
+    assert (heaviest[1:] >= np.arange(1, most + 1) ** -0.5 - 1e-6).all()
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(40)])
@@ -244,7 +246,7 @@ def even(chosen, rng):
 
 def pooled_round(chosen, rng):
     attention = np.random.default_rng(int(rng.words(1)[0])).integers(0, CLOSED + 1, chosen.pairs)
-    return spread(chosen, attention.astype(np.int8), pooled.schedule(LOOSE).heaviest)
+    return spread(chosen, attention.astype(np.int8), pooled.schedule(LOOSE, MANY).heaviest)
 
 
 def policy(chosen, rng):
@@ -328,7 +330,7 @@ class Tape:
 
     def __init__(self):
         self.rounds = []  # (weights, halvings, noisy weights of open pairs)
-        self.repeated = None
+        self.repeated = self.looked = None
 
     def run(self, hist, seed):
         real_spread, real_noise = pooled.spread, pooled.floored_gaussian
@@ -349,7 +351,10 @@ class Tape:
             runs[-1][2] = noisy
             return (noisy - weight)[at]
 
+        if self.looked is None:
+            self.looked = look(hist, mu_squared=LOOSE.mu_squared, rng=SeededRandomness(seed))
         with (
+            patch.object(pooled, "look", lambda *_, **__: self.looked),
             patch.object(pooled, "spread", spread_and_note),
             patch.object(pooled, "floored_gaussian", noise),
         ):
@@ -418,11 +423,11 @@ def test_replay_catches_rules_over_the_observed_pairs(broken):
 def test_replay_detects_use_of_raw_counts():
     """Broken: pairs of fewer than two users are dropped before any noise."""
 
-    def shared_only(hist, rng):
+    def shared_only(hist, rng, most):
         rows = hist.holders[hist.pair] >= 2
         start = np.searchsorted(hist.user[rows], np.arange(hist.users + 1))
         return _weights.Contributions(
-            start=start, pair=hist.pair[rows], pairs=hist.pairs, most=MOST
+            start=start, pair=hist.pair[rows], pairs=hist.pairs, most=most
         )
 
     with patch.object(pooled, "capped", shared_only):
