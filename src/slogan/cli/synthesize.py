@@ -85,7 +85,10 @@ def text(saved: Saved, check: str) -> RenderableType:
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
     needed = summary.weight_needed
-    together = f"Which pairs occur together follows --association {summary.association}."
+    together = (
+        f"Which pairs occur together follows --association {summary.association}: about "
+        f"{summary.association_kept:.0%} of what could be measured is kept."
+    )
     if summary.association == "independent":
         together = (
             "Which pairs occur together is random: it was not asked for, or with this many users "

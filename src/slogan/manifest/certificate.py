@@ -235,6 +235,7 @@ class SyntheticSummary(Summary):
     coverage: float
     """Noisy share of all clicks that fall on the released pairs."""
     association: str
+    association_kept: float
     """How it is decided which pairs synthetic users have together."""
     weight_needed: float
     """About how many users a pair needs if they clicked nothing else."""

@@ -21,7 +21,7 @@ _DEFAULTS = {
     "laplace_epsilon": None,
     "sampling_share": "1/2",
     "selector": "pooled",
-    "association": "domains",
+    "association": "auto",
     "solver": "auto",
     "time_limit": 60.0,
     "gap": 1e-4,

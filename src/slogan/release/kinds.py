@@ -248,6 +248,7 @@ class SyntheticRelease(Release):
             **self._facts(),
             coverage=self.statistics.coverage.share,
             association=self.statistics.kind,
+            association_kept=self.statistics.kept,
             weight_needed=weight_needed(self.spending.selection),
             budget_shares={name: float(part) for name, part in self.spending.shares.items()},
         )
@@ -265,7 +266,6 @@ class SyntheticRelease(Release):
 
     def claims(self) -> Claims:
         statistics = self.statistics
-        association = statistics.association
         return Claims(
             pseudonyms="synthetic",
             account=Spent.model_validate(statistics.account.summary(self.budget)),
@@ -276,7 +276,7 @@ class SyntheticRelease(Release):
                 clicks_other=statistics.coverage.outside,
                 clicks_counted=statistics.coverage.counted,
                 association=statistics.kind,
-                association_rank=0 if association is None else association.rank,
+                association_kept=statistics.kept,
                 users=statistics.sizes.users,
                 users_by_pairs=tuple(statistics.sizes.bins.tolist()),
             ),

@@ -222,7 +222,7 @@ class CuratorPage(Page):
             weight = "for a pair to be released; a user with n pairs contributes 1/√n to each"
             return [
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
-                Fact("Association", c.association, pairs),
+                Fact("Association", f"{c.association} ({c.association_kept:.0%} kept)", pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
             ]
         if isinstance(c, PrivateRowsCertificate):

@@ -1,19 +1,18 @@
 """synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Ints
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
 from slogan.dp.accounting import Account
-from slogan.dp.grouping import Grouping, Kinds
+from slogan.dp.grouping import Groups, Kinds
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import Spending, Statistics, constants, measure, spread, too_few
-from slogan.dp.synthesis import deal, fit_mixture, generator_of
+from slogan.dp.synthesis import MadeUsers, deal
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.histogram import Output
@@ -64,8 +63,9 @@ def synthesize(
         exp_epsilon: e^ε instead of ε.
         delta: δ, the chance that the ε limit fails: below 1/(10 × users).
         objective: What to do with the private counts; they stay as they are if not given.
-        association: What users hold together: "domains" (pairs of one site are of one kind),
-            "spectral" (each pair is its own kind), "taxonomy", or "independent".
+        association: What users hold together: "pairs" (each pair is its own kind), "domains"
+            (pairs of one site are of one kind), "taxonomy", "independent", or by default "auto":
+            pairs or else domains, whichever the noise would not hide.
         taxonomy: A public file, not made from the log: host or domain, tab, category.
         selector: A file of `dp/selection/`.
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
@@ -137,7 +137,7 @@ def make_users(
     select: Selector,
     *,
     objective: Objective,
-    group: Callable[[Ints, Floats], Grouping] | None,
+    group: Groups | None,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, Statistics]:
@@ -150,19 +150,18 @@ def make_users(
     statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)
     statistics.account.require(budget)
     with steps.step("synthesis"):
-        output = synthetic_output(statistics, objective, hist.query_of(statistics.pairs), rng)
-    if not output.clicks:
+        made = synthetic_users(statistics, objective, hist.query_of(statistics.pairs), rng)
+    if not made.output.clicks:
         raise too_few(hist, counted.users, spending.selection, statistics.account)
-    return output, statistics
+    return made.output, replace(statistics, kept=made.kept)
 
 
-def synthetic_output(
+def synthetic_users(
     statistics: Statistics, objective: Objective, query: Ints, rng: Randomness
-) -> Output:
+) -> MadeUsers:
     """Deal the released clicks to made-up users; everything is computed from private statistics."""
     counts = np.rint(np.maximum(statistics.counts.values, 0.0)).astype(np.int64)
     counts = objective.on_private_counts(PrivatePairs(counts=counts, query=query))
-    generator = generator_of(rng)
-    mixture = fit_mixture(statistics.association, counts, generator)
-    output = deal(counts, mixture, statistics.sizes, generator)
-    return replace(output, pair=statistics.pairs[output.pair])
+    made = deal(counts, statistics.sizes, statistics.association, rng)
+    output = replace(made.output, pair=statistics.pairs[made.output.pair])
+    return replace(made, output=output)

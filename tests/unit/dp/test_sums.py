@@ -257,7 +257,7 @@ def test_projected_numbers_are_the_nearest_of_their_sum(numbers, total):
         assert (lowered <= same[0] + 1e-6).all()
 
 
-def test_nobody_holds_more_pairs_than_there_are():
+def test_no_user_holds_more_pairs_than_there_are():
     hist, few = histogram([[1, 1, 1], [1, 0, 0]]), np.array([0, 2])
 
     assert sums.largest_size(few) == 2

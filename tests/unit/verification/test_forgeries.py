@@ -19,8 +19,8 @@ from tests.helpers import write_pages
 
 import slogan
 from slogan.manifest.manifest import Manifest
-from slogan.verification import form
 from slogan.storage.atomic import sha256_of
+from slogan.verification import form
 
 HEADER = ("user", "query", "url", "count")
 NAMES = ("maps", "news", "weather", "recipes", "games", "music", "films", "books")
