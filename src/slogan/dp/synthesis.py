@@ -25,6 +25,8 @@ STRIDE, LEAST_ENERGY, MOST_ENERGY = 0.5, -4.0, 6.0
 _SMALLEST = 0.05
 SPREAD, PASSES = 0.4, 3
 """By how much clicks per holder differ between pairs, in logarithms, and passes to find them."""
+MOVED = 4.0
+"""A pair has at most so many times the holders that its clicks alone would give, or so few."""
 BALANCED = 0.05
 """Rows of the table are scaled to fit the holders as far as their noise is below this part."""
 DRAWS = 4
@@ -217,7 +219,7 @@ class _Fit:
         error = noise / np.maximum(expected, noise / 3)
         more = np.zeros(len(now))
         more[here] = factor * SPREAD**2 / (SPREAD**2 + error**2)
-        return np.exp(more)
+        return np.clip(np.exp(more), 1 / MOVED, MOVED)
 
     def _balanced(self, table: Floats) -> Floats:
         """The table with rows and columns scaled towards those of independent users.
