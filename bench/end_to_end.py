@@ -25,7 +25,7 @@ from slogan.measures.cooccurrence import CoOccurrence, hit_rate
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Steps
 from slogan.randomness import Randomness, randomness
-from slogan.workflows.synthesize import synthetic_output
+from slogan.workflows.synthesize import synthetic_users
 
 MIN_SUPPORT = 1 / 2000
 _PURE_GRID = 4096
@@ -63,7 +63,7 @@ def _synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[str, float, O
         return INDEPENDENT, 0.0, _NOTHING
     found = measure(hist, selected, spending, log.group, rng=rng, steps=Steps())
     found.account.require(budget)
-    output = synthetic_output(found, OutputSize(), hist.query[found.pairs], rng)
+    output = synthetic_users(found, OutputSize(), hist.query[found.pairs], rng).output
     return found.kind, found.coverage.share, output
 
 

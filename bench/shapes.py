@@ -1,4 +1,4 @@
-"""Seeded logs of three shapes, as numbers: a search log, one query per user, site visits."""
+"""Seeded logs of several shapes, as numbers: searches, one query per user, site visits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from slogan.histogram import PairHistogram
 CLICKS_PER_USER = 28
 PAGES = 285
 _SESSIONS_AT_ONCE = 1 << 17
+_GROUPS, _SECOND, _ELSEWHERE = 15, 0.2, 0.2
+"""Groups of pages, the share of visits to the second one of a user, and to any page at all."""
+_LINKS, _FURTHER = 4, 0.65
+"""How many pages a page is linked to, and how likely a visitor goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +28,12 @@ class Log:
     hist: PairHistogram
     site: Ints | None = None
 
-    def group(self, pairs: Ints, counts: Floats) -> Grouping:
-        """Released pairs by their sites, or else each of the heaviest by itself."""
+    def group(self, pairs: Ints, counts: Floats) -> list[Grouping]:
+        """Released pairs each by itself, or by their sites."""
         if self.site is None:
-            return by_pair(counts)
-        return by_domain([f"site{n}.com" for n in self.site[pairs].tolist()], counts)
+            return [by_pair(counts)]
+        sites = [f"site{n}.com" for n in self.site[pairs].tolist()]
+        return [by_pair(counts), by_domain(sites, counts)]
 
 
 def search(users: int, seed: int = 0) -> Log:
@@ -63,10 +68,44 @@ def visits(users: int, seed: int = 0) -> Log:
     return _numbered(user, pair, users)
 
 
+def interests(users: int, seed: int = 0) -> Log:
+    """A web site of groups: each user visits pages of one or two groups, and a few at random."""
+    rng = np.random.default_rng([seed, users])
+    user = np.repeat(np.arange(users), 1 + rng.geometric(0.3, users))
+    group = _favourites(rng, users, _GROUPS)[user, (rng.random(len(user)) < _SECOND).astype(int)]
+    page = zipf(rng, len(user), slope=1.4, most=PAGES // _GROUPS) * _GROUPS + group
+    elsewhere = rng.random(len(user)) < _ELSEWHERE
+    page[elsewhere] = zipf(rng, int(elsewhere.sum()), slope=1.4, most=PAGES)
+    return _numbered(user, page, users)
+
+
+def sessions(users: int, seed: int = 0) -> Log:
+    """A web site whose users come a few times, and walk from a page to one that is linked to it."""
+    rng = np.random.default_rng([seed, users])
+    links = zipf(rng, PAGES * _LINKS, slope=1.0, most=PAGES).reshape(PAGES, _LINKS)
+    user = np.repeat(np.arange(users), rng.geometric(0.6, users))
+    page = zipf(rng, len(user), slope=1.2, most=PAGES)
+    walks = [(user, page)]
+    while len(user):
+        on = rng.random(len(user)) < _FURTHER
+        user, page = user[on], links[page[on], zipf(rng, int(on.sum()), slope=1.0, most=_LINKS)]
+        walks.append((user, page))
+    user, page = (np.concatenate(part) for part in zip(*walks, strict=True))
+    return _numbered(user, page, users)
+
+
+def _favourites(rng: np.random.Generator, users: int, groups: int) -> Ints:
+    """Two different groups of each user."""
+    first = zipf(rng, users, slope=0.5, most=groups)
+    return np.stack([first, (first + rng.integers(1, groups, users)) % groups], axis=1)
+
+
 SHAPES: dict[str, Callable[[int, int], Log]] = {
     "search": search,
     "single": single,
     "visits": visits,
+    "interests": interests,
+    "sessions": sessions,
 }
 
 

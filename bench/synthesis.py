@@ -24,7 +24,7 @@ from slogan.generation import vocabulary
 
 CASES = {"65,000 users": (65_000, 95.1), "650,000 users": (650_000, 28.0)}
 """Users and clicks per user: the paper's sample, and the whole of AOL's log."""
-KINDS = ("independent", "domains", "spectral", "taxonomy")
+KINDS = ("independent", "domains", "pairs", "taxonomy")
 MIN_SUPPORT = 1 / 2000
 MOST_SECONDS, MOST_DISTANCE, LEAST_RECALL, LEAST_PRECISION = 120.0, 0.004, 0.9, 0.95
 """What the project asks of itself, at ε = 1 and δ = 1e-6."""

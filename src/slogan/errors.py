@@ -17,7 +17,7 @@ _OPTION = re.compile(
 _PARTS = re.compile(r"--(weights|at-least) ([a-z_]+=[0-9./]*[0-9](?:,[a-z_]+=[0-9./]*[0-9])*)")
 _VALUE = re.compile(
     "duckdb|spark|exact|laplace|private|sanitize|synthesize|frequent_pairs|joint|taxonomy|skip|keep|latin-1"
-    "|cp1252|none|all|comma|semicolon|pipe|tab|csv|spectral"
+    "|cp1252|none|all|comma|semicolon|pipe|tab|csv|pairs"
 )
 _FLAGS = frozenset(
     ("force", "fold", "allow-unaccounted", "accept-weak-privacy", "raise-cap", "create")

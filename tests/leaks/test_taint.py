@@ -229,7 +229,7 @@ SOURCES = {
     "outputs.clicks_counted": MECHANISM,
     "outputs.users_by_pairs.*": MECHANISM,
     "outputs.association": MECHANISM,
-    "outputs.association_rank": MECHANISM,
+    "outputs.association_kept": MECHANISM,
     "outputs.users": MECHANISM,
     "outputs.pairs_selected": MECHANISM,
     "log.file": SCHEMA,

@@ -107,7 +107,7 @@ def honest(hist, budget, rng):
             clicks_other=coverage.outside,
             clicks_counted=coverage.counted,
             association="independent",
-            association_rank=0,
+            association_kept=0.0,
             users=sizes.users,
             users_by_pairs=tuple(sizes.bins.tolist()),
         ),

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -237,6 +237,7 @@ class Attacker:
             steps=self.steps,
         )
         grouping = known.association and known.association.grouping
+        spending = replace(spending, parts=spending.shared(association=grouping is not None))
         with self.steps.step("attack"):
             return [
                 *self._on_stages(garden, known.pairs, known.account, spending, grouping, selector),

@@ -104,7 +104,10 @@ def text(saved: Saved, check: str) -> RenderableType:
             f"A pair needs about {needed:.0f} users who clicked nothing else, or about "
             f"{5 * needed:.0f} users with 25 pairs each."
         )
-    together = f"Which pairs occur together follows --association {summary.association}."
+    together = (
+        f"Which pairs occur together follows --association {summary.association}: about "
+        f"{summary.association_kept:.0%} of what could be measured is kept."
+    )
     if summary.contributions == "one":
         together = "Every made-up user has one pair."
     elif summary.association == "independent":

@@ -121,8 +121,9 @@ class Synthesis:
     association: Annotated[
         str | None,
         Parameter(
-            help="Which pairs made-up users have together: domains (by site), spectral (by pair), "
-            "taxonomy (by the categories of a file) or independent (at random)."
+            help="Which pairs made-up users have together: pairs (each by itself), domains (by "
+            "site), taxonomy (by the categories of a file) or independent (at random); by default "
+            "auto: pairs or else domains, whichever the noise would not hide."
         ),
     ] = None
     taxonomy: Path | None = None

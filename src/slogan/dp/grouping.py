@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 800
 HEAD = 600
 """The number of pairs whose association is measured if each pair is its own category."""
-_LEAST_RANK = 8
 _LARGEST_TAXONOMY = 256 * 1024 * 1024
 
 
@@ -63,8 +62,6 @@ class Grouping:
     name: str
     category: Ints
     categories: int
-    least_rank: int = 2
-    """With fewer clear eigenvalues than this, synthetic users hold pairs independently."""
 
 
 def by_pair(counts: Floats) -> Grouping:
@@ -72,9 +69,7 @@ def by_pair(counts: Floats) -> Grouping:
     head = np.sort(np.argsort(-counts, kind="stable")[:HEAD])
     category = np.full(len(counts), -1, dtype=np.int64)
     category[head] = np.arange(len(head))
-    return Grouping(
-        name="spectral", category=category, categories=len(head), least_rank=_LEAST_RANK
-    )
+    return Grouping(name="pairs", category=category, categories=len(head))
 
 
 def by_domain(urls: list[str], counts: Floats) -> Grouping:
@@ -137,21 +132,22 @@ def _labelled(name: str, labels: list[str], counts: Floats) -> Grouping:
 
 
 INDEPENDENT = "independent"
-NAMES = ("domains", "spectral", "taxonomy", INDEPENDENT)
-DEFAULT = "domains"
+DEFAULT = "auto"
+NAMES = (DEFAULT, "pairs", "domains", "taxonomy", INDEPENDENT)
 
+Groups = Callable[[Ints, Floats], list[Grouping]]
+"""Groupings of released pairs by their private counts: the first that is worth its cost is used."""
 Urls = Callable[[Ints], list[str]]
 """The urls of released pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kinds:
-    """The categories of pairs: by a public taxonomy, by domain, or one per pair."""
+    """The categories of pairs: one per pair, by domain, or by a public taxonomy."""
 
     name: str
     taxonomy: dict[str, str]
     checksum: str | None
-    by_default: bool = False
 
     @classmethod
     def from_options(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
@@ -167,19 +163,18 @@ class Kinds:
                 hint="give --taxonomy FILE, and --association taxonomy or no --association",
             )
         hosts, checksum = ({}, None) if taxonomy is None else read_taxonomy(Path(taxonomy))
-        default = name is None and taxonomy is None
-        return cls(name=chosen, taxonomy=hosts, checksum=checksum, by_default=default)
+        return cls(name=chosen, taxonomy=hosts, checksum=checksum)
 
     def for_log(self, *, urls: bool) -> Kinds:
         """The same for this log; queries without urls are of no site, so each is its own kind."""
         if urls:
             return self
-        if self.by_default:
-            return replace(self, name="spectral")
+        if self.name == DEFAULT:
+            return replace(self, name="pairs")
         if self.name in ("domains", "taxonomy"):
             raise OptionError(
                 f"--association {self.name} goes by urls, and the log has none",
-                hint="give --association spectral or independent",
+                hint="give --association pairs or independent",
             )
         return self
 
@@ -188,12 +183,13 @@ class Kinds:
         """Whether the association of the log is measured."""
         return self.name != INDEPENDENT
 
-    def grouping(self, urls: Urls) -> Callable[[Ints, Floats], Grouping] | None:
-        """How released pairs are grouped, once there are any."""
-        ways: dict[str, Callable[[Ints, Floats], Grouping]] = {
-            "spectral": lambda _, counts: by_pair(counts),
-            "domains": lambda pairs, counts: by_domain(urls(pairs), counts),
-            "taxonomy": lambda pairs, counts: by_taxonomy(urls(pairs), counts, self.taxonomy),
+    def grouping(self, urls: Urls) -> Groups | None:
+        """How released pairs may be grouped, once there are any."""
+        ways: dict[str, Groups] = {
+            DEFAULT: lambda pairs, counts: [by_pair(counts), by_domain(urls(pairs), counts)],
+            "pairs": lambda _, counts: [by_pair(counts)],
+            "domains": lambda pairs, counts: [by_domain(urls(pairs), counts)],
+            "taxonomy": lambda pairs, counts: [by_taxonomy(urls(pairs), counts, self.taxonomy)],
         }
         return ways.get(self.name)
 

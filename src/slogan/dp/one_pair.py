@@ -126,7 +126,7 @@ class OnePair:
     account: Account
 
     kind = INDEPENDENT
-    association_rank = 0
+    kept = 0.0
 
     @property
     def users(self) -> int:

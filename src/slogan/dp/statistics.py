@@ -5,7 +5,6 @@ results depend on the log and must not be released.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +21,7 @@ from slogan.dp.accounting import (
     spendable,
     split,
 )
-from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Grouping
+from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Groups
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._look import MANY
 from slogan.dp.sums import (
@@ -71,6 +70,13 @@ class Spending:
     selection: SelectionBudget
     sampling: CappedSampling
     """How real rows are sampled; with a cap of 0, none are."""
+
+    def shared(self, *, association: bool) -> dict[str, Fraction]:
+        """μ² of each stage; the counts have that of an association that is not measured."""
+        rest = dict(self.parts)
+        if not association:
+            rest["counts"] += rest.pop("association", Fraction(0))
+        return rest
 
     @property
     def weight_needed(self) -> float:
@@ -148,16 +154,14 @@ class Statistics(PrivateHistogram):
     """The share of all clicks on the released pairs."""
     association: Association | None
     """Which categories the same users hold, if that was measured."""
+    kept: float = 0.0
+    """How much of that the synthetic users show, from 0 to 1, once they are made."""
 
     @property
     def kind(self) -> str:
         """What the synthetic users follow: a grouping of the pairs, or nothing."""
-        return INDEPENDENT if self.association is None else self.association.kind
-
-    @property
-    def association_rank(self) -> int:
-        """How many eigenvalues of the association are clear of the noise."""
-        return 0 if self.association is None else self.association.rank
+        known = self.association is not None and self.kept > 0
+        return self.association.grouping.name if self.association and known else INDEPENDENT
 
     @property
     def users(self) -> int:
@@ -186,7 +190,7 @@ class Statistics(PrivateHistogram):
 
     @property
     def bins(self) -> Floats:
-        """Users with 0, 1, …, 30 released pairs."""
+        """Users with 0, 1, … released pairs: up to 30, and up to all of them."""
         return self.sizes.bins
 
 
@@ -194,25 +198,29 @@ def measure(
     hist: AnyHistogram,
     selected: Selected,
     spending: Spending,
-    group: Callable[[Ints, Floats], Grouping] | None,
+    group: Groups | None,
     *,
     rng: Randomness,
     steps: Steps,
 ) -> Statistics:
     """Measure the released pairs, one stage after the other.
 
-    `group` gives their categories, from the pairs and their private counts.
+    `group` gives their categories in several ways, from the pairs and their private counts; the
+    first of them whose table would be visible is used. If none is, its share goes to the counts.
     """
     pairs, parts = selected.pairs, spending.parts
-    with steps.step("counts"):
-        counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     with steps.step("sizes"):
         sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
+    asked = group(pairs, np.zeros(len(pairs))) if group else []
+    way = first_visible([each.categories for each in asked], sizes, parts.get("association"))
+    parts = spending.shared(association=way is not None)
+    with steps.step("counts"):
+        counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     with steps.step("coverage"):
         coverage = noisy_coverage(hist, pairs, counts, mu_squared=parts["coverage"], rng=rng)
     association = None
-    grouping = group(pairs, counts.values) if group else None
-    if grouping is not None and grouping.categories:
+    if group and way is not None:
+        grouping = group(pairs, counts.values)[way]
         with steps.step("association"):
             association = noisy_association(
                 hist, pairs, grouping, mu_squared=parts["association"], rng=rng
@@ -227,6 +235,40 @@ def measure(
         account=Account((*selected.stages, *(each.stage for each in sums))),
         most=selected.most,
     )
+
+
+VISIBLE = 0.6
+"""The least part of what users hold together that must be in cells above the noise."""
+
+
+FEWEST_CATEGORIES = 12
+"""Between fewer than this, there is hardly a choice of what goes with what."""
+
+
+def first_visible(categories: list[int], sizes: Sizes, mu_squared: Fraction | None) -> int | None:
+    """The first table that is worth its cost, by its number of categories; None if none is.
+
+    Decided before counts and association are measured, from the noisy sizes and the budget.
+    """
+    fit = (n for n, k in enumerate(categories) if visible(k, sizes, mu_squared) >= VISIBLE)
+    return next(fit, None)
+
+
+def visible(categories: int, sizes: Sizes, mu_squared: Fraction | None) -> float:
+    """The part of what users hold together that lies in cells above the noise, as expected.
+
+    A user of n pairs adds √(n(n − 1)/2) to the table. The n-th category is taken to have a share
+    in proportion to 1/n, and users to hold categories independently.
+    """
+    if categories < FEWEST_CATEGORIES or not mu_squared:
+        return 0.0
+    size = np.arange(1, len(sizes.held) + 1)
+    whole = float((sizes.held * np.sqrt(size * (size - 1) / 2)).sum())
+    share = 1 / np.arange(1.0, categories + 1)
+    cell = np.outer(share, share)[np.triu_indices(categories, 1)]
+    cell *= whole / cell.sum()
+    clear = cell[cell >= 1 / math.sqrt(mu_squared)].sum()
+    return float(clear) / whole if whole else 0.0
 
 
 def weight_needed(budget: SelectionBudget) -> float:

@@ -9,6 +9,7 @@ equal, number for number, those of the function of the same name here, so noise,
 and proofs do not depend on where the rows of a log are.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from slogan.arrays import Flags, Floats, Ints
 from slogan.dp.accounting import GRID, Gaussian, variance
-from slogan.dp.grouping import INDEPENDENT, MOST_CATEGORIES, Grouping
+from slogan.dp.grouping import MOST_CATEGORIES, Grouping
 from slogan.dp.noise import floored_gaussian
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
@@ -284,7 +285,7 @@ def projected(numbers: Floats, total: float) -> Floats:
 
 
 def largest_size(pairs: Ints) -> int:
-    """The last bin of the sizes: nobody holds more pairs than there are."""
+    """The last bin of the sizes: no user holds more pairs than there are."""
     return min(len(pairs), LARGEST)
 
 
@@ -307,27 +308,21 @@ def size_sums(hist: AnyHistogram, pairs: Ints) -> Ints:
 
 MOST_HELD = 255
 """A user's pairs of one category are counted up to this number."""
-CLEAR = 1.05
-"""An eigenvalue counts as signal from this many times the largest one that noise alone has."""
-EDGE = 3.0
-"""This many standard deviations of the noise are added to that level, for small tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
-    """How often pairs of two categories are held together, as far as it exceeds the noise."""
+    """How often pairs of two categories are held together, with noise."""
 
     grouping: Grouping
     together: Floats
-    """A symmetric table over the categories, nowhere negative, of two pairs in either order."""
-    rank: int
-    """The number of eigenvalues above the noise."""
+    """A symmetric table over the categories: two different pairs, each two counted once."""
     stage: Gaussian
 
     @property
-    def kind(self) -> str:
-        """What the synthetic users follow: the grouping, or nothing."""
-        return self.grouping.name if self.rank >= self.grouping.least_rank else INDEPENDENT
+    def deviation(self) -> float:
+        """The standard deviation of the noise in a cell."""
+        return math.sqrt(float(self.stage.variance))
 
 
 def noisy_association(
@@ -336,8 +331,10 @@ def noisy_association(
     """Count how often two of these pairs are held together, by their categories, and add noise."""
     sums = together_sums(hist, pairs, grouping)
     noisy = noisy_sums(sums, name="association", norm_squared=1, mu_squared=mu_squared, rng=rng)
-    table, rank = denoised(noisy.values, grouping.categories, float(noisy.stage.variance) ** 0.5)
-    return Association(grouping=grouping, together=table, rank=rank, stage=noisy.stage)
+    upper = np.zeros((grouping.categories, grouping.categories))
+    upper[np.triu_indices(grouping.categories)] = noisy.values
+    table = upper + np.triu(upper, 1).T
+    return Association(grouping=grouping, together=table, stage=noisy.stage)
 
 
 def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
@@ -371,19 +368,3 @@ def together_sums(hist: AnyHistogram, pairs: Ints, grouping: Grouping) -> Ints:
     table = (v.T @ weighted).toarray()
     table[np.diag_indices(size)] = np.asarray(same.T @ weight)
     return table[np.triu_indices(size)].astype(np.int64)
-
-
-def denoised(triangle: Floats, size: int, deviation: float) -> tuple[Floats, int]:
-    """The table rebuilt from the eigenvalues above the noise, and their number.
-
-    The largest one of a symmetric table of noise alone is about 2·deviation·√size; that of a small
-    table varies by a few deviations.
-    """
-    table = np.zeros((size, size))
-    table[np.triu_indices(size)] = triangle
-    # count two pairs in either order; within a category they were counted once
-    table = table + table.T
-    value, vector = np.linalg.eigh(table)
-    clear = value > deviation * (CLEAR * 2 * size**0.5 + EDGE)
-    signal = (vector[:, clear] * value[clear]) @ vector[:, clear].T
-    return np.maximum(signal, 0.0), int(clear.sum())

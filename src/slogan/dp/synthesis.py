@@ -1,79 +1,66 @@
-"""Synthetic users: a mixture of classes of users, and the assignment of released clicks to them.
+"""Made-up users: pairs dealt with exact totals, and swapped until users fit the noisy table.
 
 Everything here is computed from private statistics, so floating point is safe.
 Proof: docs/proofs/synthesis.md.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.grouping import INDEPENDENT
-from slogan.dp.sums import Association, Sizes
+from slogan.dp.sums import BITS, Association, Sizes
+from slogan.dp.swaps import UNIT, Users, dealt, dice_of, swapped, together
 from slogan.histogram import Output
 from slogan.randomness import Randomness
 
-MOST_CLASSES = 48
-_ROUNDS = 200
-_TINY = 1e-12
-_VISIBLE = 0.1
-_SWAPS = 5
-_PARTNERS = 3
+# Constants of the fit, chosen on generated logs; docs/proofs/synthesis.md says what each is for.
+MIXED = 5
+"""Proposed swaps for each holding, until users are independent."""
+ROUNDS, ROUND, LARGEST_ROUND = 20, 2, 1 << 22
+"""How often energies move, and proposed swaps before each move: for each holding, and at most."""
+SLACK, RARE = 4.0, 1.0
+"""A table is fitted up to SLACK·σ·e/(1 + e²/RARE), e being the energy: noise is left alone."""
+STRIDE, LEAST_ENERGY, MOST_ENERGY = 0.5, -4.0, 6.0
+_SMALLEST = 0.05
+SPREAD, PASSES = 0.4, 3
+"""By how much clicks per holder differ between pairs, in logarithms, and passes to find them."""
+MOVED = 4.0
+"""A pair has at most so many times the holders that its clicks alone would give, or so few."""
+BALANCED = 0.05
+"""Rows of the table are scaled to fit the holders as far as their noise is below this part."""
+DRAWS = 4
+"""Tables of independent users that are averaged."""
+CLEAR = 5.0
+"""The table is followed if it differs by this many standard deviations from that average."""
 
 
-def fit_mixture(
-    association: Association | None, counts: Ints, generator: np.random.Generator
-) -> Floats:
-    """The most likely classes of users: row i has the chance of each class for a click on pair i.
+@dataclass(frozen=True, kw_only=True)
+class MadeUsers:
+    """Rows of made-up users, and how much of the association they keep."""
 
-    There is a single class if the association is unknown or not distinguishable from noise.
+    output: Output
+    kept: float
+    """The share of what was measured beyond noise and chance; 0 for independent users."""
+
+
+def deal(counts: Ints, sizes: Sizes, association: Association | None, rng: Randomness) -> MadeUsers:
+    """Make up users who hold as many pairs as measured; each pair has exactly its clicks.
+
+    Users hold pairs independently at first. If the association is clear of the noise, swaps of
+    two pairs between two users then bring them near it, which changes neither clicks nor sizes.
     """
-    if association is None or association.kind == INDEPENDENT:
-        return np.ones((len(counts), 1))
-    grouping = association.grouping
-    seen = _seen(grouping.category, grouping.categories, counts)
-    share, profile = _expectation_maximisation(
-        association.together, seen, min(MOST_CLASSES, 2 * association.rank), generator
-    )
-    joint = share * profile.T + _TINY
-    of_category = joint / joint.sum(axis=1, keepdims=True)
-    of_pair = np.tile(share, (len(counts), 1))
-    known = grouping.category >= 0
-    of_pair[known] = of_category[grouping.category[known]]
-    return of_pair
-
-
-def _seen(category: Ints, categories: int, counts: Ints) -> Floats:
-    """The visible share of co-holdings: a pair is never held together with itself.
-
-    Within a category that share is 1 − Σp², p being the shares of its pairs.
-    """
-    known = category >= 0
-    weight = counts[known] + 1.0
-    total = np.bincount(category[known], weight, minlength=categories)
-    square = np.bincount(category[known], weight**2, minlength=categories)
-    seen = np.ones((categories, categories))
-    seen[np.diag_indices(categories)] = 1 - square / np.maximum(total**2, _TINY)
-    return seen
-
-
-def _expectation_maximisation(
-    together: Floats, seen: Floats, classes: int, generator: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Shares s_z and profiles θ_z with together ≈ Σ_z s_z θ_z θ_zᵀ, where it is visible."""
-    visible = seen > _VISIBLE
-    whole = np.where(visible, together / np.maximum(seen, _VISIBLE), 0.0)
-    start = whole.sum(axis=1) + _TINY
-    profile = (start / start.sum()) * generator.uniform(0.5, 1.5, size=(classes, len(whole)))
-    profile /= profile.sum(axis=1, keepdims=True)
-    share = np.full(classes, 1 / classes)
-    for _ in range(_ROUNDS):
-        model = (profile.T * share) @ profile + _TINY
-        scale = whole.sum() / model[visible].sum()
-        filled = np.where(visible, whole, model * scale)
-        held = (share[:, None] * profile) * (profile @ (filled / model))
-        share = held.sum(axis=1) / held.sum()
-        profile = held / (held.sum(axis=1, keepdims=True) + _TINY)
-    return share, profile
+    generator, dice = generator_of(rng), dice_of(rng)
+    if not sizes.users or not counts.any():
+        none = Users(start=np.zeros(1, np.int64), pair=np.zeros(0, np.int64))
+        return MadeUsers(output=_rows(none, np.zeros_like(counts), generator), kept=0.0)
+    fit = None if association is None else _Fit(counts, sizes, association, generator, dice)
+    if fit is not None and fit.clear:
+        users, kept = fit.followed()
+    else:
+        users, kept = _dealt(counts, counts.astype(np.float64), sizes, generator, dice), 0.0
+        _mixed(users, dice)
+    return MadeUsers(output=_rows(users, counts, generator), kept=kept)
 
 
 def generator_of(rng: Randomness) -> np.random.Generator:
@@ -81,64 +68,194 @@ def generator_of(rng: Randomness) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64DXSM(rng.words(4).tolist()))
 
 
-def deal(counts: Ints, mixture: Floats, sizes: Sizes, generator: np.random.Generator) -> Output:
-    """Draw the users of each pair from q(user | pair), and divide its clicks among them.
+def holders(weight: Floats, counts: Ints, held: int, users: int) -> Ints:
+    """How many users hold each pair: in proportion to its weight, and `held` in all if possible.
 
-    This is the multinomial step of [Hong12, Algorithm 1] with a private table q: a user has a class
-    and a size, is drawn for a pair with the probability of its class, and for as many pairs as its
-    size. The clicks of each pair sum exactly to its count.
+    A pair with clicks has 1 at least, and never more than it has clicks or there are users.
     """
-    if not sizes.users:
-        return _merged(*np.zeros((3, 0), dtype=np.int64))
-    size = generator.permutation(np.repeat(np.arange(1, len(sizes.held) + 1), sizes.held))
-    visits = _visits(counts, int(size.sum()))
-    of_class = generator.multinomial(visits, mixture)
-    # visits: a row for each, in the order of their classes, at random within a class
-    classes: int = mixture.shape[1]
-    kind = np.tile(np.arange(classes), len(counts))
-    kind = np.repeat(kind, of_class.ravel())
-    order = np.lexsort((generator.random(len(kind)), kind))
-    kind, visit = kind[order], np.repeat(np.arange(len(counts)), visits)[order]
-    clicks = _divided(counts, visits, generator)[order]
-    place = np.arange(len(kind)) * int(size.sum()) // max(1, len(kind))
-    user = np.searchsorted(np.cumsum(size), place, side="right")
-    for _ in range(_SWAPS):
-        moved = _moved(user, visit, kind, generator)
-        visit, clicks = visit[moved], clicks[moved]
-    return _merged(user, visit, clicks)
+    least, most = np.minimum(counts, 1), np.minimum(counts, users)
+
+    def given(each: float) -> Ints:
+        return np.clip(np.rint(weight / each), least, most).astype(np.int64)
+
+    low, high = 0.0, 2.0 * float(weight.max()) + 1.0
+    for _ in range(64):
+        middle = (low + high) / 2
+        low, high = (middle, high) if given(middle).sum() > held else (low, middle)
+    return given(high)
 
 
-def _visits(counts: Ints, held: int) -> Ints:
-    """The number of users of each pair; their sum is about the number of holdings."""
-    each = max(1.0, float(counts.sum()) / max(1, held))
-    return np.clip(np.rint(counts / each).astype(np.int64), np.minimum(counts, 1), counts)
+def sized(held: Ints, total: int, most: int, generator: np.random.Generator) -> Ints:
+    """The size of each user: as many of each as given, moved at random to this total."""
+    size = np.minimum(np.repeat(np.arange(1, len(held) + 1), held), most)
+    size = size[: max(total, 1)]
+    while missing := total - int(size.sum()):
+        movable = np.flatnonzero(size < most if missing > 0 else size > 1)
+        moved = generator.permutation(movable)[: abs(missing)]
+        size[moved] += 1 if missing > 0 else -1
+    return size
 
 
-def _divided(counts: Ints, visits: Ints, generator: np.random.Generator) -> Ints:
-    """One click for each visit; the others are assigned to visits of their pair at random."""
-    more = counts - visits
-    first = np.cumsum(visits) - visits
+def _dealt(
+    counts: Ints, weight: Floats, sizes: Sizes, generator: np.random.Generator, dice: Ints
+) -> Users:
+    held = sizes.held
+    wanted = int((held * np.arange(1, len(held) + 1)).sum())
+    visits = holders(weight, counts, wanted, sizes.users)
+    most = int(np.count_nonzero(counts))
+    return dealt(sized(held, int(visits.sum()), most, generator), visits, dice)
+
+
+def _mixed(users: Users, dice: Ints) -> None:
+    """Swap until users hold pairs independently, as far as sizes and holders allow."""
+    kinds = int(users.pair.max(initial=0)) + 1
+    nothing = np.zeros((1, 1), dtype=np.int64)
+    swapped(users, np.zeros(kinds, dtype=np.int64), nothing, MIXED * len(users.pair), dice)
+
+
+class _Fit:
+    """Users that are to follow a noisy table: independent ones, then moved towards it."""
+
+    def __init__(
+        self,
+        counts: Ints,
+        sizes: Sizes,
+        association: Association,
+        generator: np.random.Generator,
+        dice: Ints,
+    ) -> None:
+        grouping = association.grouping
+        self._size, self._category = grouping.categories, grouping.category
+        self._deviation = association.deviation
+        self._dice = dice
+        self._single = np.bincount(self._category[self._category >= 0]).max(initial=0) == 1
+        weight = counts.astype(np.float64)
+        self.users = _dealt(counts, weight, sizes, generator, dice)
+        _mixed(self.users, dice)
+        if self._single:
+            start = np.bincount(self.users.pair, minlength=len(counts))
+            for _ in range(PASSES):
+                now = np.bincount(self.users.pair, minlength=len(counts))
+                more = self._more_holders(association.together, now, start)
+                self.users = _dealt(counts, np.maximum(counts, 0.5) * more, sizes, generator, dice)
+                _mixed(self.users, dice)
+        self._alone = self._of_independent_users()
+        self._table = self._balanced(association.together)
+        seen = np.triu(np.ones((self._size, self._size), dtype=np.bool_), k=int(self._single))
+        self._seen = seen & (self._alone > 0)
+
+    @property
+    def clear(self) -> bool:
+        """Whether the table differs from that of independent users by more than noise and chance.
+
+        A sum of independent cells would vary about as much as its mean.
+        """
+        square = (self._table - self._alone) ** 2 / self._variance - 1
+        cells = int(self._seen.sum())
+        return float(square[self._seen].sum()) > CLEAR * (2 * cells) ** 0.5 > 0
+
+    def followed(self) -> tuple[Users, float]:
+        """Move the users towards the table; the share of its departure that they show.
+
+        Energies follow the maximum of entropy with slack: where the table is matched up to
+        SLACK·σ·e/(1 + e²/RARE), the energy e stays.
+        """
+        energy = np.zeros((self._size, self._size))
+        proposals = min(ROUND * len(self.users.pair), LARGEST_ROUND)
+        slack = SLACK * self._deviation
+        for _ in range(ROUNDS):
+            now = self._now()
+            lacking = self._table - now - slack * energy / (1 + energy**2 / RARE)
+            step = lacking / (np.maximum(now, _SMALLEST) + slack)
+            energy = np.clip(energy + np.clip(step, -STRIDE, STRIDE), LEAST_ENERGY, MOST_ENERGY)
+            if self._single:
+                np.fill_diagonal(energy, 0)
+            swapped(self.users, self._category, _steps(energy), proposals, self._dice)
+        return self.users, self._kept(self._now(), slack)
+
+    @property
+    def _variance(self) -> Floats:
+        """Of a cell of the table if users are independent: noise, and chance."""
+        return self._deviation**2 + self._alone
+
+    def _kept(self, now: Floats, slack: float) -> float:
+        beyond = self._table - self._alone
+        # what the users copied of the noise is no part of the association
+        copied = self._deviation**2 * now / (now + slack)
+        shown = (beyond * (now - self._alone) - copied) / self._variance
+        measured = beyond**2 / self._variance - 1
+        share = float(shown[self._seen].sum()) / float(measured[self._seen].sum())
+        return min(1.0, max(share, 2.0**-20))
+
+    def _now(self) -> Floats:
+        return together(self.users, self._category, self._size) / (1 << BITS)
+
+    def _of_independent_users(self) -> Floats:
+        tables = [self._now()]
+        for _ in range(DRAWS - 1):
+            _mixed(self.users, self._dice)
+            tables.append(self._now())
+        return np.mean(tables, axis=0)
+
+    def _rows(self, table: Floats) -> Floats:
+        return table.sum(axis=1) - np.diagonal(table)
+
+    @property
+    def _row_noise(self) -> float:
+        return self._deviation * max(1, self._size - 1) ** 0.5
+
+    def _more_holders(self, table: Floats, now: Ints, start: Ints) -> Floats:
+        """How many holders a click has, by pair, as a factor.
+
+        The row of a pair sums up nearly its holders. Its logarithm is trusted as far as its noise
+        is below what such factors vary by.
+        """
+        here = np.flatnonzero(self._category >= 0)
+        place = self._category[here]
+        shown, expected = self._rows(table)[place], self._rows(self._now())[place]
+        noise = self._row_noise
+        factor = np.log(np.maximum(shown, noise) / np.maximum(expected, 1.0))
+        factor += np.log(np.maximum(now, 0.5) / np.maximum(start, 0.5))[here]
+        error = noise / np.maximum(expected, noise / 3)
+        more = np.zeros(len(now))
+        more[here] = factor * SPREAD**2 / (SPREAD**2 + error**2)
+        return np.clip(np.exp(more), 1 / MOVED, MOVED)
+
+    def _balanced(self, table: Floats) -> Floats:
+        """The table with rows and columns scaled towards those of independent users.
+
+        Otherwise users would be put together in odd ways only to have the sums of rows.
+        """
+        if not self._single:
+            return table
+        found = table.copy()
+        np.fill_diagonal(found, 0)
+        wanted = np.maximum(self._rows(self._alone), 1.0)
+        trust = BALANCED**2 / (BALANCED**2 + (self._row_noise / wanted) ** 2)
+        for _ in range(2 * PASSES):
+            factor = wanted / np.maximum(found.sum(axis=1), self._row_noise)
+            factor = np.clip(factor, 0.5, 2.0) ** (trust / 2)
+            found *= np.outer(factor, factor)
+        return found
+
+
+def _steps(energy: Floats) -> Ints:
+    """Energies in integers, with a last row and column for pairs without a category."""
+    whole = np.zeros((len(energy) + 1, len(energy) + 1), dtype=np.int64)
+    whole[:-1, :-1] = np.rint(energy * UNIT)
+    return whole
+
+
+def _rows(users: Users, counts: Ints, generator: np.random.Generator) -> Output:
+    """Each holder has one click on its pair; further clicks are given to holders at random."""
+    user = np.repeat(np.arange(len(users.start) - 1), np.diff(users.start))
+    by_pair = np.argsort(users.pair, kind="stable")
+    each = np.bincount(users.pair, minlength=len(counts))
+    more = np.where(each > 0, counts - each, 0)
     chance = generator.random(int(more.sum()))
-    place = np.floor(chance * np.repeat(visits, more)).astype(np.int64) + np.repeat(first, more)
-    return 1 + np.bincount(place, minlength=int(visits.sum()))
-
-
-def _moved(user: Ints, visit: Ints, kind: Ints, generator: np.random.Generator) -> Ints:
-    """A reordering with fewer repeated pairs: visits of a repeated pair swap within their class."""
-    order = np.lexsort((visit, user))
-    again = (np.diff(user[order]) == 0) & (np.diff(visit[order]) == 0)
-    twice = order[1:][again]
-    others = generator.integers(len(user), size=_PARTNERS * len(twice)) if len(twice) else twice
-    swapped = np.unique(np.concatenate([twice, others]))
-    shuffled = swapped[np.lexsort((generator.random(len(swapped)), kind[swapped]))]
-    moved = np.arange(len(user))
-    moved[swapped] = shuffled
-    return moved
-
-
-def _merged(user: Ints, pair: Ints, clicks: Ints) -> Output:
-    order = np.lexsort((pair, user))
-    user, pair, clicks = user[order], pair[order], clicks[order]
-    new = np.flatnonzero(np.diff(user, prepend=-1) | np.diff(pair, prepend=-1))
-    total = np.add.reduceat(clicks, new) if len(new) else clicks
-    return Output(user=user[new], pair=pair[new], count=total)
+    first = np.cumsum(each) - each
+    place = np.floor(chance * np.repeat(each, more)).astype(np.int64) + np.repeat(first, more)
+    clicks = np.empty(len(user), dtype=np.int64)
+    clicks[by_pair] = 1 + np.bincount(place, minlength=len(user))
+    order = np.lexsort((users.pair, user))
+    return Output(user=user[order], pair=users.pair[order], count=clicks[order])

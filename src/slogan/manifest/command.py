@@ -22,7 +22,7 @@ _DEFAULTS = {
     "sampling_share": "1/2",
     "selector": "pooled",
     "contributions": "several",
-    "association": "domains",
+    "association": "auto",
     "solver": "auto",
     "time_limit": 60.0,
     "gap": 1e-4,

@@ -95,7 +95,8 @@ class Outputs(Record):
     clicks_counted: Measured
     """The sum of the private counts, each user's scaled in another way than the two before."""
     association: str
-    association_rank: int
+    association_kept: float
+    """How much of what users hold together the log shows, from 0 to 1, as estimated."""
     users: int
     """Number of users with a released pair, computed from the next."""
     users_by_pairs: tuple[Measured, ...]

@@ -105,7 +105,8 @@ def _of_synthetic_users(manifest: Manifest, outputs: Outputs) -> Uses:
     if outputs.association != "independent":
         partly.append(together)
     else:
-        measured = manifest.parameters.get("association") != "independent"
+        stages = () if manifest.account is None else manifest.account.stages
+        measured = any(stage.name == "association" for stage in stages)
         why = "the noise hid it" if measured else "it was not measured"
         not_for.insert(0, Use(together.task, why))
     return Uses(good_for=tuple(good), partly=tuple(partly), not_for=tuple(not_for))

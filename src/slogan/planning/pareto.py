@@ -55,10 +55,9 @@ def pareto(
     for n, floor in enumerate(_SHARES):
         done(n, len(_SHARES))
         parts = replace(first, weight=Fraction(1)), replace(second, weight=Fraction(0))
-        asked = replace(
-            mixture, parts=(parts[0], replace(parts[1], at_least=floor)), starts=tuple(known)
-        )
-        answer = solvers.load(solver)(replace(program, mixture=asked), effort)
+        kept = parts[0], replace(parts[1], at_least=floor)
+        question = replace(program, mixture=replace(mixture, parts=kept, starts=tuple(known)))
+        answer = solvers.load(solver)(question, effort)
         known.append(plan(answer.x, program.constraints).counts)
         # Less is possible under a higher floor, so a bound holds for all higher ones too.
         bounds[floor] = min([_bound(first, answer.bound), *bounds.values()])

@@ -227,7 +227,7 @@ class CuratorPage(Page):
             return [
                 Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
-                Fact("Association", c.association, pairs),
+                Fact("Association", f"{c.association} ({c.association_kept:.0%} kept)", pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
             ]
         if isinstance(c, PrivateRowsCertificate):

@@ -287,13 +287,15 @@ class PublicPage(Page):
         return lines
 
     def _association(self, outputs: Outputs) -> str:
-        rank = outputs.association_rank
-        clear = f"{rank} clear direction{'s' * (rank != 1)}"
         if (kind := outputs.association) != "independent":
-            return f"follows the original as far as the noise allows ({kind}, {clear})"
-        if self.manifest.parameters.get("association") == "independent":
-            return "is random: it was not measured"
-        return f"is random: the noise hid it ({clear})"
+            return (
+                "follows the original as far as the noise allows: about "
+                f"{outputs.association_kept:.0%} of what could be measured is kept ({kind})"
+            )
+        stages = () if self.manifest.account is None else self.manifest.account.stages
+        if any(stage.name == "association" for stage in stages):
+            return "is random: the noise hid it"
+        return "is random: it was not measured"
 
 
 def public_page(manifest: Manifest) -> str:

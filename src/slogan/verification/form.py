@@ -32,10 +32,9 @@ _TYPED = re.compile(r"[0-9./eE+_-]{1,40}")
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,3}[0-9a-z.+-]{0,16}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 _LIBRARIES = {"python", "duckdb", "highspy", "numpy", "scipy"}
-_GROUPINGS = {"independent", "domains", "spectral", "taxonomy"}
+_GROUPINGS = {"independent", "domains", "pairs", "taxonomy"}
 _GRID = 2**20
 """Noise is a multiple of 1/_GRID, and so is every number measured with it."""
-_MOST_RANK = 800
 _LARGEST, _CLEAR_SIZE, _CLIPPED = 30, 3.0, 0.05
 Accepts = Callable[[object], bool]
 
@@ -89,7 +88,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         ITEMS: _one_of(QUERIES, SEARCHES),
         "contributions": _one_of("one"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
-        "association": _one_of(*_GROUPINGS),
+        "association": _one_of("auto", *_GROUPINGS),
         "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
         "accept_weak_privacy": _one_of("yes"),
         **dict.fromkeys(
@@ -232,5 +231,7 @@ def _plain_outputs(manifest: Manifest) -> bool:
         measured += [outputs.clicks_released, outputs.clicks_other, outputs.clicks_counted]
         follows = follows and outputs.coverage == _coverage_of(manifest, outputs)
         follows = follows and outputs.association in _GROUPINGS
-        follows = follows and 0 <= outputs.association_rank <= _MOST_RANK
+        known = outputs.association != "independent"
+        follows = follows and 0 <= outputs.association_kept <= 1
+        follows = follows and (outputs.association_kept > 0) == known
     return follows and all((number * _GRID).is_integer() for number in measured)

@@ -72,7 +72,7 @@ def _constants(
     parameters, names = evidence.manifest.parameters, {stage.name for stage in own}
     faults = sum(parameters.get(name) != value for name, value in constants.items())
     faults += sum(parameters.get(f"share_{name}") != str(share) for name, share in shares.items())
-    # a log without categories has no association to measure
+    # an association that the noise would hide is not measured
     faults += len((names ^ (set(shares) - {"selection"})) - {"association"})
     faults += sum(part(stage, "norm_squared") != _NORM_SQUARED[stage.name] for stage in own)
     if faults == 0:
@@ -201,7 +201,8 @@ def _user_constants(evidence: Evidence) -> Finding:
 
 
 def _user_scales(evidence: Evidence) -> Finding:
-    stages, shares = spent_on(evidence).stages, _user_shares(evidence)
+    stages = spent_on(evidence).stages
+    shares = _spent_shares(evidence, stages)
     own = [stage for stage in stages if stage.name in _NORM_SQUARED]
     selection = [stage for stage in stages if stage.name not in _NORM_SQUARED]
     if not own or not selection or any(stage.mechanism != "gaussian" for stage in stages):
@@ -216,6 +217,14 @@ def _user_shares(evidence: Evidence) -> dict[str, Fraction]:
     looks = evidence.manifest.parameters.get("association") != "independent"
     parts = {name: n for name, n in _USER_SHARES.items() if looks or name != "association"}
     return {name: Fraction(n, sum(parts.values())) for name, n in parts.items()}
+
+
+def _spent_shares(evidence: Evidence, stages: _Stages) -> dict[str, Fraction]:
+    """The counts have the share of an association that was not measured."""
+    shares = _user_shares(evidence)
+    if "association" in shares and all(stage.name != "association" for stage in stages):
+        shares["counts"] += shares.pop("association")
+    return shares
 
 
 def _by_contributions(

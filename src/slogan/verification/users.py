@@ -18,7 +18,7 @@ from scipy.special import bdtrc, chdtrc
 
 from slogan.arrays import Floats, Ints
 from slogan.errors import LogFormatError
-from slogan.manifest.manifest import Outputs, PrivateRowsOutputs
+from slogan.manifest.manifest import Outputs
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.mechanism import FALSE_ALARM, at_least, law_chance
 
@@ -30,11 +30,11 @@ _TRIED = 20_000
 """The number of real IDs to which the common functions of an ID are applied."""
 _CORRELATED = 6.5
 """Standard deviations of a rank correlation; exceeded by chance in one of 10^10."""
-_CLASSES = 50
-"""More than the classes of users in a synthetic log: users of a class share pairs more often."""
-_FEW = 0.02
+_MOVED, _MORE_ALIKE = 4.0, 8.0
+"""Where users follow a measured association: how far the holders of a pair may be moved, and how
+much oftener than exchanged ones users may have just the pairs of a user of the log."""
+_ROUNDING = 1e-9
 _OVERDISPERSED = 12
-_VISITS = 31
 _DEVIATIONS = 7
 
 
@@ -213,100 +213,73 @@ def drawn(evidence: Evidence) -> Finding:
 def dealt(evidence: Evidence) -> Finding:
     """Check that each pair's clicks are assigned to synthetic users as `synthesize` does.
 
-    A pair with c clicks is assigned to V = c/each users, with the same `each` for all pairs; its
-    further clicks are assigned to them at random.
+    A pair with c clicks is held by c/each users, with the same `each` for all pairs; where users
+    follow a measured association, by up to four times as many or as few. Each holder has one click,
+    and the others are assigned at random.
     """
     pair, clicks, sizes = evidence.compared.dealt_rows()
     if not len(pair):
         return False, "the released log has no rows"
     outputs = evidence.manifest.outputs
+    follows = isinstance(outputs, Outputs) and outputs.association != "independent"
+    users = 0 if outputs is None else outputs.users
     rows = np.bincount(pair)
     total = np.bincount(pair, clicks).astype(np.int64)
-    visits = _visits(total, _holdings(total, rows))
-    # A user who is assigned a pair twice has one row of it.
-    two = max(float((sizes * (sizes - 1)).sum()), _dealt_two(outputs)) / 2
-    twice = _CLASSES * two * (visits / visits.sum()) ** 2
-    clear = twice < _FEW
-    fewer, explained = int((visits > rows)[clear].sum()), float(twice[clear].sum())
-    excess = _excess(pair, clicks, total, visits, clear & (visits == rows))
     faults = {
-        f"{len(sizes)} users are released, more than the manifest states": outputs is None
-        or len(sizes) > outputs.users,
-        "some pairs have more users than their clicks allow": (visits < rows).any(),
-        f"{fewer} of {len(rows)} pairs have fewer users than their clicks require": at_least(
-            fewer, explained + 1e-3
+        f"{len(sizes)} users are released, more than the manifest states": len(sizes) > users,
+        "the users of the pairs do not follow from their clicks": not _fits_holders(
+            total, rows, users, _MOVED if follows else 1.0
+        ),
+        "the clicks of the pairs are not assigned to users at random": _excess(
+            pair, clicks, total, rows
         )
-        < FALSE_ALARM,
-        "the clicks of the pairs are not assigned to users at random": excess > _OVERDISPERSED,
+        > _OVERDISPERSED,
         "a user has far more clicks of a pair than random assignment explains": _heaviest_chance(
-            pair, clicks, total, visits
+            pair, clicks, total, rows
         )
         < FALSE_ALARM,
-        **_copies(evidence),
+        **_copies(evidence, _MORE_ALIKE if follows else 1.0),
     }
     found = [fault for fault, present in faults.items() if present]
     return not found, "; ".join(found) or f"all {len(pair)} rows fit random synthetic users"
 
 
-def _dealt_two(outputs: Outputs | PrivateRowsOutputs | None) -> float:
-    """How many ordered pairs of visits users are expected to have, by the published sizes.
-
-    Of a user who is dealt the same pair again and again, the rows show one visit only.
-    """
-    bins = np.maximum(() if outputs is None else outputs.users_by_pairs, 0.0)[1:]
-    size = np.arange(1, len(bins) + 1)
-    shown = 0 if outputs is None else outputs.users
-    return shown * float((bins * size * (size - 1)).sum()) / max(float(bins.sum()), 1.0)
+def _fits_holders(total: Ints, rows: Ints, users: int, moved: float) -> bool:
+    """Whether one number of clicks per user, rounded, explains the users of each pair."""
+    most = np.minimum(total, users)
+    least_each = np.where(rows < most, total / (rows + 0.5) / moved, 0.0)
+    most_each = np.where(rows > 1, total / (rows - 0.5) * moved, np.inf)
+    fits = float(least_each.max()) <= float(most_each.min()) * (1 + _ROUNDING)
+    return fits and bool((rows <= most).all())
 
 
-def _visits(total: Ints, holdings: int) -> Ints:
-    each = max(1.0, float(total.sum()) / holdings)
-    return np.clip(np.rint(total / each).astype(np.int64), np.minimum(total, 1), total)
-
-
-def _holdings(total: Ints, rows: Ints) -> int:
-    """The smallest total of pairs over all users that explains the rows of each pair."""
-    low, high = 1, int(total.sum())
-    while low < high:
-        middle = (low + high) // 2
-        if (_visits(total, middle) >= rows).all():
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _excess(pair: Ints, clicks: Floats, total: Ints, visits: Ints, whole: np.ndarray) -> float:
+def _excess(pair: Ints, clicks: Floats, total: Ints, rows: Ints) -> float:
     """By how many standard deviations the variation of clicks differs from random assignment.
 
     With n further clicks on V rows, Σ(x − n/V)²/(n/V) has mean V − 1 and variance
     2(V − 1)(n − 1)/n.
     """
-    further = total - visits
-    some = whole & (further > 1) & (visits > 1)
+    further = total - rows
+    some = (further > 1) & (rows > 1)
     if not some.any():
         return 0.0
-    mean = further / np.maximum(visits, 1)
+    mean = further / np.maximum(rows, 1)
     squares = np.bincount(pair, (clicks - 1 - mean[pair]) ** 2)
     statistic = float((squares[some] / mean[some]).sum())
-    expected = float((visits[some] - 1).sum())
-    variance = float((2 * (visits[some] - 1) * (further[some] - 1) / further[some]).sum())
+    expected = float((rows[some] - 1).sum())
+    variance = float((2 * (rows[some] - 1) * (further[some] - 1) / further[some]).sum())
     return abs(statistic - expected) / math.sqrt(variance + 1)
 
 
-def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, visits: Ints) -> float:
-    """The chance of a row as heavy as the heaviest, if its user was assigned that pair only.
-
-    A user is assigned at most 30 pairs, which may all be the same one where few are released.
-    """
-    further, share = total - visits, np.minimum(1.0, _VISITS / np.maximum(visits, 1))
-    more = np.maximum(clicks - _VISITS, 0)
-    tail = np.asarray(bdtrc(more - 1, further[pair], share[pair]), dtype=np.float64)
-    chances = np.where(more > 0, np.where(more > further[pair], 0.0, tail), 1.0)
+def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, rows: Ints) -> float:
+    """A bound on the chance of a row as heavy as the heaviest."""
+    more = clicks - 1
+    tail = np.asarray(bdtrc(more - 1, (total - rows)[pair], 1 / rows[pair]), dtype=np.float64)
+    chances = np.where((more > 0) & (rows[pair] > 1), tail, 1.0)
     return min(1.0, float(chances.min(initial=1.0)) * len(pair))
 
 
-def _copies(evidence: Evidence) -> dict[str, bool]:
+def _copies(evidence: Evidence, alike: float) -> dict[str, bool]:
     """Check whether synthetic users match users of the log more often than by chance.
 
     The chance is estimated from the release: exchange one pair between two of its users with a
@@ -314,7 +287,7 @@ def _copies(evidence: Evidence) -> dict[str, bool]:
     """
     return {
         f"{matching} of {users} users with {size} pairs have exactly the released pairs of a user "
-        "of the log": at_least(matching, 4 * users * (matched + 1) / max(exchanged, 1) + 1)
+        "of the log": at_least(matching, 4 * alike * users * (matched + 1) / max(exchanged, 1) + 1)
         < FALSE_ALARM
         for size, users, matching, exchanged, matched in evidence.compared.copies()
     }

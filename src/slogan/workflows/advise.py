@@ -17,7 +17,7 @@ from slogan import engines
 from slogan.arrays import Floats
 from slogan.budget import PrivacyBudget, at_most, exact
 from slogan.dp import selection
-from slogan.dp.grouping import INDEPENDENT, Kinds
+from slogan.dp.grouping import Kinds
 from slogan.dp.selection import Selected
 from slogan.dp.statistics import MOST_CONTRIBUTED, Spending, measure, spread, weight_needed
 from slogan.engines import EngineChoice
@@ -26,8 +26,10 @@ from slogan.generation.twin import Twin, twin_of
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.logs.words import PAIRS, QUERIES, worded
 from slogan.manifest.certificate import html_table
+from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
+from slogan.workflows.synthesize import synthetic_users
 
 Recipient = Literal["web", "researchers", "colleagues", "reproduction"]
 Together = Literal["yes", "partly", "no"]
@@ -39,8 +41,8 @@ PAIRS_WANTED = 100
 TOP_SEARCHES = 20
 CLICKS_PER_USER = 20.0
 _LEAST_EXPONENT = 6
-_CLEARLY_TOGETHER = 8
-"""From how many clear directions on the association is called kept."""
+_CLEARLY_TOGETHER = 0.5
+"""From which part on the association is called kept."""
 _REFERENCE_CLICKS = 200_000
 """The number of users needed is estimated on a twin of at least this size."""
 _LEAST_WEIGHT = 3.0
@@ -312,9 +314,9 @@ def _together(
         return "no"
     group, rng = kinds.grouping(twin.urls), SeededRandomness(seed + 1)
     statistics = measure(twin.hist, selected, spending, group, rng=rng, steps=Steps())
-    if statistics.association is None or statistics.kind == INDEPENDENT:
-        return "no"
-    return "yes" if statistics.association.rank >= _CLEARLY_TOGETHER else "partly"
+    query = twin.hist.query_of(statistics.pairs)
+    kept = synthetic_users(statistics, OutputSize(), query, rng).kept
+    return "yes" if kept >= _CLEARLY_TOGETHER else "partly" if kept else "no"
 
 
 def _weights(twin: Twin) -> Floats:

@@ -1,18 +1,17 @@
 """synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Ints
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
 from slogan.dp.accounting import Account
 from slogan.dp.attainable import most_pairs
-from slogan.dp.grouping import INDEPENDENT, Grouping, Kinds
+from slogan.dp.grouping import INDEPENDENT, Groups, Kinds
 from slogan.dp.one_pair import OnePair, OnePairSpending, divide, measure_one
 from slogan.dp.selection import Selector
 from slogan.dp.statistics import (
@@ -24,7 +23,7 @@ from slogan.dp.statistics import (
     spread,
     too_few,
 )
-from slogan.dp.synthesis import deal, fit_mixture, generator_of
+from slogan.dp.synthesis import MadeUsers, deal, generator_of
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.errors import OptionError
@@ -80,8 +79,9 @@ def synthesize(
         exp_epsilon: e^ε instead of ε.
         delta: δ, the chance that the ε limit fails: below 1/(10 × users).
         objective: What to do with the private counts; they stay as they are if not given.
-        association: What users hold together: "domains" (pairs of one site are of one kind),
-            "spectral" (each pair is its own kind), "taxonomy", or "independent".
+        association: What users hold together: "pairs" (each pair is its own kind), "domains"
+            (pairs of one site are of one kind), "taxonomy", "independent", or by default "auto":
+            pairs or else domains, whichever the noise would not hide.
         taxonomy: A public file, not made from the log: host or domain, tab, category.
         selector: A file of `dp/selection/`.
         contributions: "one" if nearly every user has a single pair, such as one query per visitor:
@@ -207,7 +207,7 @@ def make_users(
     select: Selector,
     *,
     objective: Objective,
-    group: Callable[[Ints, Floats], Grouping] | None,
+    group: Groups | None,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, Statistics]:
@@ -220,19 +220,18 @@ def make_users(
     statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)
     statistics.account.require(budget)
     with steps.step("synthesis"):
-        output = synthetic_output(statistics, objective, hist.query_of(statistics.pairs), rng)
-    if not output.clicks:
+        made = synthetic_users(statistics, objective, hist.query_of(statistics.pairs), rng)
+    if not made.output.clicks:
         raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
-    return output, statistics
+    return made.output, replace(statistics, kept=made.kept)
 
 
-def synthetic_output(
+def synthetic_users(
     statistics: Statistics, objective: Objective, query: Ints, rng: Randomness
-) -> Output:
+) -> MadeUsers:
     """Deal the released clicks to made-up users; everything is computed from private statistics."""
     counts = np.rint(np.maximum(statistics.counts.values, 0.0)).astype(np.int64)
     counts = objective.on_private_counts(PrivatePairs(counts=counts, query=query))
-    generator = generator_of(rng)
-    mixture = fit_mixture(statistics.association, counts, generator)
-    output = deal(counts, mixture, statistics.sizes, generator)
-    return replace(output, pair=statistics.pairs[output.pair])
+    made = deal(counts, statistics.sizes, statistics.association, rng)
+    output = replace(made.output, pair=statistics.pairs[made.output.pair])
+    return replace(made, output=output)

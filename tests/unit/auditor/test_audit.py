@@ -40,13 +40,13 @@ def test_a_large_delta_with_a_small_epsilon_gives_no_false_alarm(log):
 
 
 @pytest.mark.usefixtures("trials_alone")
-@pytest.mark.parametrize("association", [None, "spectral", "independent"])
+@pytest.mark.parametrize("association", [None, "pairs", "independent"])
 def test_every_stage_of_the_steward_is_attacked(log, association):
     kind = slogan.SyntheticUsers(association=association)
     found = slogan.audit(log, END_TO_END, kind, trials=100, seed=1)
 
     stages = ["counts", "sizes", "coverage", "association"][: 3 if association else None]
-    stages += ["association"] * (association == "spectral")
+    stages += ["association"] * (association == "pairs")
     assert [a.target for a in found.attacks if a.target.startswith("sums")] == [
         f"sums for {name}" for name in stages
     ]

@@ -84,7 +84,7 @@ def test_a_table_in_memory_is_replayed_as_a_file(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize("selector", selection.names())
-@pytest.mark.parametrize("association", ["independent", "spectral"])
+@pytest.mark.parametrize("association", ["independent", "pairs"])
 def test_every_selector_is_replayed(log, monkeypatch, selector, association):
     kind = slogan.SyntheticUsers(selector=selector, association=association)
     found = replayed(log, kind, monkeypatch)

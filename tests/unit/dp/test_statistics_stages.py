@@ -14,7 +14,6 @@ from slogan.dp.sums import (
     Sizes,
     clipped_counts,
     coverage_sums,
-    denoised,
     noisy_counts,
     noisy_coverage,
     noisy_sizes,
@@ -186,21 +185,6 @@ def test_sizes_are_noisy_in_every_bin():
 
     assert len(found.bins) == sums.LARGEST + 1
     assert (found.bins != np.rint(found.bins)).all()
-
-
-def test_clear_structure_survives_and_noise_alone_does_not():
-    draw = np.random.default_rng(0)
-    size, deviation = 60, 3.0
-    upper = np.triu_indices(size)
-    noise = draw.normal(0, deviation, len(upper[0]))
-    # two pairs in either order: within a category they are counted once
-    blocks = (np.kron(np.eye(4), np.ones((15, 15))) - np.eye(size) / 2)[upper] * 20
-
-    assert denoised(noise, size, deviation)[1] == 0
-    table, rank = denoised(noise + blocks, size, deviation)
-    assert rank == 4
-    assert table[:15, :15].mean() > 10 * table[:15, 15:].mean()
-    assert (table >= 0).all()
 
 
 def test_too_many_categories_are_refused():

@@ -16,12 +16,10 @@ from slogan.dp.accounting import Cost, Gaussian, gaussian_room, variance
 from slogan.dp.grouping import MOST_CATEGORIES, Grouping
 from slogan.dp.selection import Selected
 from slogan.dp.sums import (
-    Association,
     NoisySums,
     brought,
     clipped_counts,
     coverage_sums,
-    denoised,
     noisy_association,
     noisy_counts,
     noisy_coverage,
@@ -257,7 +255,7 @@ def test_projected_numbers_are_the_nearest_of_their_sum(numbers, total):
         assert (lowered <= same[0] + 1e-6).all()
 
 
-def test_nobody_holds_more_pairs_than_there_are():
+def test_no_user_holds_more_pairs_than_there_are():
     hist, few = histogram([[1, 1, 1], [1, 0, 0]]), np.array([0, 2])
 
     assert sums.largest_size(few) == 2
@@ -278,48 +276,18 @@ def test_noise_in_thirty_bins_does_not_hide_the_users_of_one():
     assert sums.Sizes(bins=many, stage=STAGE).users == 29 * 5 + 50
 
 
-# --- what is clear of the noise ---
+# --- the table of association ---
 
 
-def test_an_eigenvalue_counts_from_where_noise_alone_has_none():
-    size, deviation = 9, 2.0
-    edge = deviation * (1.05 * 2 * 3 + 3)
-    diagonal = np.diag([edge * 1.001, edge * 0.999, *[0.0] * 7]) / 2
-    table, rank = denoised(diagonal[np.triu_indices(size)], size, deviation)
-
-    assert rank == 1
-    assert table[0, 0] == pytest.approx(edge * 1.001)
-    assert table.sum() == pytest.approx(edge * 1.001)
-
-
-def test_an_empty_table_has_no_signal_even_without_noise():
-    assert denoised(np.zeros(3), 2, 0.0)[1] == 0
-
-
-def test_the_signal_threshold_follows_the_deviation_of_the_noise(monkeypatch):
+def test_the_table_is_mirrored_after_the_noise(monkeypatch):
     Recorded(monkeypatch)
-    told = []
-    monkeypatch.setattr(
-        sums, "denoised", lambda *table: told.append(table) or (np.zeros((2, 2)), 0)
-    )
     grouping = Grouping(name="taxonomy", category=np.arange(2), categories=2)
-    noisy_association(
+    found = noisy_association(
         histogram([[1, 1]]), np.arange(2), grouping, mu_squared=Fraction(1, 9), rng=None
     )
 
-    ((values, size, deviation),) = told
-    assert values.tolist() == [7 / ONE, 1 + 7 / ONE, 7 / ONE]
-    assert (size, deviation) == (2, pytest.approx(3))
-
-
-def test_association_is_followed_from_its_least_rank_on():
-    grouping = Grouping(name="domains", category=np.zeros(1, np.int64), categories=1, least_rank=2)
-    kinds = [
-        Association(grouping=grouping, together=np.zeros((1, 1)), rank=rank, stage=STAGE).kind
-        for rank in (1, 2, 3)
-    ]
-
-    assert kinds == ["independent", "domains", "domains"]
+    assert found.together.tolist() == [[7 / ONE, 1 + 7 / ONE], [1 + 7 / ONE, 7 / ONE]]
+    assert found.deviation == pytest.approx(3)
 
 
 # --- how a budget is spread ---
@@ -361,32 +329,53 @@ def test_a_budget_is_divided_between_sampling_and_counting(share):
     assert sum(private_rows.SHARES.values()) == sum(statistics.SHARES.values()) == 1
 
 
-@pytest.mark.parametrize("categories", [None, 0, 2])
+@pytest.mark.parametrize("categories", [None, 0, 2, 20])
 def test_every_stage_is_in_the_account(categories):
-    hist, spending = histogram([[1, 2, 1], [1, 1, 0]]), statistics.spread(BUDGET, association=True)
+    """An association is measured if its table would be visible; else the counts have its share."""
+    table = np.zeros((3_000, 20), dtype=np.int64)
+    for user in range(3_000):
+        table[user, [user % 20, (user // 20) % 20]] = 1
+    hist, spending = histogram(table.tolist()), statistics.spread(BUDGET, association=True)
     before = Gaussian(name="selection", norm_squared=1, variance=100)
 
     def group(pairs, values):
         assert len(pairs) == len(values)
-        kind = np.arange(len(pairs)) % 2 if categories else np.full(len(pairs), -1)
-        return Grouping(name="taxonomy", category=kind, categories=categories)
+        kind = np.arange(len(pairs)) % categories if categories else np.full(len(pairs), -1)
+        return [Grouping(name="taxonomy", category=kind, categories=categories)]
 
     found = statistics.measure(
         hist,
-        Selected(pairs=np.array([0, 1]), stages=(before,)),
+        Selected(pairs=np.arange(20), stages=(before,)),
         spending,
         None if categories is None else group,
         rng=SeededRandomness(0),
         steps=Steps(),
     )
 
-    names = ["selection", "counts", "sizes", "coverage", *(["association"] if categories else [])]
+    bought = categories == 20
+    names = ["selection", "counts", "sizes", "coverage", *(["association"] if bought else [])]
     assert [stage.name for stage in found.account.stages] == names
+    shared = spending.shared(association=bought)
+    assert sum(shared.values()) == sum(spending.parts.values())
     for stage in found.account.stages[1:]:
-        part = spending.parts[stage.name]
-        assert part * Fraction(999, 1000) < stage.cost.mu_squared <= part
-    assert (found.association is None) == (not categories)
+        assert shared[stage.name] * Fraction(999, 1000) < stage.cost.mu_squared
+        assert stage.cost.mu_squared <= shared[stage.name]
+    assert (found.association is None) == (not bought)
     assert found.kind == "independent"
+
+
+def test_a_table_is_worth_its_cost_where_its_cells_exceed_the_noise():
+    many = sums.Sizes(bins=np.array([0.0, 100, 20_000, 10_000]), stage=STAGE)
+    few = sums.Sizes(bins=np.array([0.0, 30_000, 100]), stage=STAGE)
+    part = Fraction(1, 81)
+
+    assert statistics.visible(100, many, part) > 0.7 > statistics.visible(800, many, part)
+    assert statistics.visible(100, few, part) < 0.1
+    assert statistics.visible(statistics.FEWEST_CATEGORIES - 1, many, part) == 0
+    assert statistics.visible(100, many, None) == 0
+    assert statistics.first_visible([800, 100], many, Fraction(1, 10_000)) in (None, 1)
+    assert statistics.first_visible([100, 50], many, part) == 0
+    assert statistics.first_visible([100, 50], few, part) is None
 
 
 def test_the_manifest_has_the_constants():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import histogram
 
 from slogan.dp import grouping
 from slogan.dp.accounting import Gaussian
@@ -21,39 +22,46 @@ from slogan.dp.grouping import (
     read_taxonomy,
     registrable,
 )
-from slogan.dp.sums import LARGEST, Association, Sizes
-from slogan.dp.synthesis import deal, fit_mixture
+from slogan.dp.sums import Association, Sizes, together_sums
+from slogan.dp.swaps import UNIT, dealt, dice_of, swapped, together
+from slogan.dp.synthesis import deal
 from slogan.errors import OptionError
 from slogan.planning.objectives import PrivatePairs, load, names
 from slogan.planning.objectives.frequent_pairs import FrequentPairs
+from slogan.randomness import SeededRandomness
 
 STAGE = Gaussian(name="any", norm_squared=1, variance=1)
 
 
 def sizes(*bins):
-    whole = np.zeros(LARGEST + 1)
-    whole[1 : 1 + len(bins)] = bins
-    return Sizes(bins=whole, stage=STAGE)
-
-
-def one_class(pairs):
-    return np.ones((pairs, 1))
+    return Sizes(bins=np.array([0.0, *bins]), stage=STAGE)
 
 
 def total(output, pairs):
     return np.bincount(output.pair, output.count, minlength=pairs).astype(int).tolist()
 
 
+def measured(table, deviation, categories, category=None):
+    """A table as if measured with noise of this deviation."""
+    kind = np.arange(categories) if category is None else category
+    stage = Gaussian(name="association", norm_squared=1, variance=Fraction(deviation) ** 2)
+    grouping = Grouping(name="pairs", category=kind, categories=categories)
+    return Association(grouping=grouping, together=table, stage=stage)
+
+
 @given(
     st.lists(st.integers(0, 200), min_size=1, max_size=12),
     st.lists(st.integers(0, 30), min_size=1, max_size=6).filter(any),
-    st.integers(1, 4),
+    st.booleans(),
     st.integers(0, 2**32),
 )
-def test_totals_are_exact(counts, bins, classes, seed):
+def test_totals_are_exact(counts, bins, follows, seed):
     draw = np.random.default_rng(seed)
-    table = draw.dirichlet(np.ones(classes), size=len(counts))
-    found = deal(np.array(counts), table, sizes(*bins), draw)
+    noise = np.triu(draw.normal(0, 50, (len(counts), len(counts))))
+    table = noise + np.triu(noise, 1).T
+    known = measured(table, 1, len(counts)) if follows else None
+    made = deal(np.array(counts), sizes(*bins), known, SeededRandomness(seed))
+    found = made.output
     rows = list(zip(found.user.tolist(), found.pair.tolist(), strict=True))
 
     assert total(found, len(counts)) == counts
@@ -61,57 +69,125 @@ def test_totals_are_exact(counts, bins, classes, seed):
     assert rows == sorted(rows)
     assert (found.count > 0).all()
     assert found.user.max(initial=0) < sum(bins)
+    assert 0 <= made.kept <= 1
 
 
 def test_without_users_no_clicks_are_assigned():
-    found = deal(np.array([3, 4]), one_class(2), sizes(-5), np.random.default_rng(0))
+    found = deal(np.array([3, 4]), sizes(-5), None, SeededRandomness(0)).output
 
     assert (found.clicks, found.users) == (0, 0)
 
 
-def test_users_hold_as_many_pairs_as_was_measured():
-    counts = np.full(300, 40)
-    found = deal(counts, one_class(300), sizes(500, 300, 200, 100), np.random.default_rng(1))
+def test_users_hold_exactly_as_many_pairs_as_was_measured():
+    found = deal(np.full(300, 40), sizes(500, 300, 200, 100), None, SeededRandomness(1)).output
     held = np.bincount(np.bincount(found.user, minlength=1100))[1:]
 
-    assert found.users > 1090
-    assert held.tolist() == pytest.approx([500, 300, 200, 100], abs=60)
+    # 2,100 holdings of 300 pairs: seven holders each
+    assert held.tolist() == [500, 300, 200, 100]
+    assert np.bincount(found.pair).tolist() == [7] * 300
 
 
-def test_users_of_a_class_hold_its_pairs():
-    table = np.kron(np.eye(2), np.ones((10, 1)))  # ten pairs of each of two classes
-    draw = np.random.default_rng(2)
-    found = deal(np.full(20, 100), table, sizes(0, 0, 400), draw)
-    of_class = np.zeros((400, 2))
-    np.add.at(of_class, (found.user, found.pair // 10), 1)
-
-    # at most one user straddles the border between the classes
-    assert (of_class.min(axis=1) > 0).sum() <= 1
-
-
-def association(together, rank, grouping):
-    return Association(
-        grouping=grouping, together=np.array(together, dtype=float), rank=rank, stage=STAGE
+@given(st.integers(0, 2**32))
+def test_any_possible_sizes_and_holders_are_dealt_exactly(seed):
+    draw = np.random.default_rng(seed)
+    held = draw.random((draw.integers(1, 30), draw.integers(1, 10))) < draw.random()
+    size, visits = held.sum(axis=1), held.sum(axis=0)
+    users = dealt(size, visits, dice_of(SeededRandomness(seed)))
+    swapped(
+        users,
+        np.zeros(len(visits), dtype=np.int64),
+        np.zeros((1, 1), dtype=np.int64),
+        100,
+        dice_of(SeededRandomness(seed)),
     )
 
+    assert np.diff(users.start).tolist() == size.tolist()
+    assert np.bincount(users.pair, minlength=len(visits)).tolist() == visits.tolist()
+    for first, last in zip(users.start[:-1], users.start[1:], strict=True):
+        assert len(np.unique(users.pair[first:last])) == last - first
 
-def test_a_mixture_separates_blocks():
-    kind = np.repeat(np.arange(6), 5)
+
+def test_swaps_have_the_law_of_their_energy():
+    """Two users of two pairs each among four pairs: every arrangement, enumerated."""
+    energy = np.zeros((5, 5), dtype=np.int64)
+    energy[0, 1] = energy[1, 0] = UNIT
+    dice, runs = dice_of(SeededRandomness(0)), 20_000
+    users = dealt(np.array([2, 2]), np.array([1, 1, 1, 1]), dice)
+    together_of_01 = 0
+    for _ in range(runs):
+        swapped(users, np.arange(4), energy, 4, dice)
+        first = set(users.pair[:2].tolist())
+        together_of_01 += first in ({0, 1}, {2, 3})
+    likely = np.e / (np.e + 2)  # of three ways to part four pairs, one has the energy
+
+    assert abs(together_of_01 / runs - likely) < 0.03
+
+
+def test_made_up_users_are_counted_as_real_ones_are():
+    draw = np.random.default_rng(0)
+    held = draw.random((200, 12)) < 0.4
+    users = dealt(held.sum(axis=1), held.sum(axis=0), dice_of(SeededRandomness(0)))
+    kind = np.array([0, 0, 1, 1, 1, 2, 3, 4, -1, -1, 5, 5])
+    user = np.repeat(np.arange(200), np.diff(users.start))
+    rows = np.zeros((200, 12), dtype=np.int64)
+    rows[user, users.pair] = 1
     grouping = Grouping(name="taxonomy", category=kind, categories=6)
-    blocks = np.kron(np.eye(2), np.ones((3, 3))) * 50 + 1
-    found = fit_mixture(association(blocks, 2, grouping), np.ones(30), np.random.default_rng(0))
-    alike = found @ found.T
+    expected = together_sums(histogram(rows.tolist()), np.arange(12), grouping)
 
-    assert alike[0, 5:15].min() > 3 * alike[0, 15:].max()
+    assert together(users, kind, 6)[np.triu_indices(6)].tolist() == expected.tolist()
 
 
-def test_an_association_below_the_noise_gives_one_class():
-    grouping = Grouping(name="spectral", category=np.arange(3), categories=3, least_rank=8)
-    found = association(np.ones((3, 3)), 7, grouping)
+def groups_of_users():
+    """1,000 users of four pairs each: half of them of the first eight pairs, half of the others."""
+    draw, rows = np.random.default_rng(3), np.zeros((1_000, 16), dtype=np.int64)
+    for user in range(1_000):
+        rows[user, 8 * (user % 2) + draw.permutation(8)[:4]] = 1
+    hist = histogram(rows.tolist())
+    grouping = Grouping(name="pairs", category=np.arange(16), categories=16)
+    upper = np.zeros((16, 16))
+    upper[np.triu_indices(16)] = together_sums(hist, np.arange(16), grouping) / 2**20
+    return hist, upper + np.triu(upper, 1).T
 
-    assert found.kind == "independent"
-    assert fit_mixture(found, np.ones(3), np.random.default_rng(0)).shape == (3, 1)
-    assert fit_mixture(None, np.ones(3), np.random.default_rng(0)).shape == (3, 1)
+
+@pytest.mark.parametrize("deviation", [0.1, 5])
+def test_users_follow_a_table_that_is_clear_of_the_noise(deviation):
+    hist, table = groups_of_users()
+    noise = np.triu(np.random.default_rng(0).normal(0, deviation, (16, 16)))
+    known = measured(table + noise + np.triu(noise, 1).T, Fraction(str(deviation)), 16)
+    made = deal(hist.pair_total, sizes(0, 0, 0, 1_000), known, SeededRandomness(5))
+    of_group = np.zeros((1_000, 2))
+    np.add.at(of_group, (made.output.user, made.output.pair // 8), 1)
+
+    # at random, 1 of 14 has all four pairs of one group
+    assert (of_group.max(axis=1) == 4).mean() > 0.6
+    assert made.kept > 0.7
+
+
+def test_users_do_not_follow_noise():
+    draw = np.random.default_rng(1)
+    counts, bins = draw.integers(50, 400, 30), sizes(200, 300, 200)
+    alone = deal(counts, bins, None, SeededRandomness(1)).output
+    rows = np.zeros((700, 30), dtype=np.int64)
+    rows[alone.user, alone.pair] = 1
+    upper = np.zeros((30, 30))
+    grouping = Grouping(name="pairs", category=np.arange(30), categories=30)
+    sums = together_sums(histogram(rows.tolist()), np.arange(30), grouping)
+    upper[np.triu_indices(30)] = sums / 2**20 + draw.normal(0, 3, 465)
+    made = deal(counts, bins, measured(upper + np.triu(upper, 1).T, 3, 30), SeededRandomness(2))
+
+    assert made.kept == 0
+
+
+def test_one_seed_makes_the_same_users():
+    hist, table = groups_of_users()
+    counts, bins, known = hist.pair_total, sizes(100, 100, 100, 500), measured(table, 2, 16)
+    made = [deal(counts, bins, known, SeededRandomness(seed)) for seed in (7, 7, 8)]
+
+    for name in ("user", "pair", "count"):
+        one, same, other = (getattr(each.output, name).tolist() for each in made)
+        assert one == same
+        assert name == "user" or one != other
+    assert made[0].kept == made[1].kept
 
 
 # --- kinds of pairs ---

@@ -86,7 +86,7 @@ SYNTHETIC = {
         "clicks_other": 7.0,
         "clicks_counted": 2.0,
         "association": "domains",
-        "association_rank": 9,
+        "association_kept": 0.75,
         "users": 70,
         "users_by_pairs": [2.0, 70.0] + [0.0] * 29,
     },

@@ -168,7 +168,7 @@ def test_costs_add_up():
     assert cost([]) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("mechanism", ["magic", "pure", "approximate", "discrete_gaussian"])
+@pytest.mark.parametrize("mechanism", ["magic", "approximate", "discrete_gaussian"])
 def test_a_mechanism_that_no_release_uses_is_refused(mechanism):
     fields = {"norm_squared": "1", "variance": "1", "slack": "0", "epsilon": "1/10", "delta": "0"}
     with pytest.raises(NotPossibleError, match="unknown mechanism"):
@@ -216,7 +216,7 @@ def test_a_budget_may_be_used_up_and_not_exceeded():
         assert account(spending(all_of_it, bounds=bounds))[0] == fits
     assert account(spending(all_of_it, exp_epsilon="2.7", delta="0.7")) == (
         False,
-        "sampling spends more epsilon than the budget has",
+        "the stages spend more epsilon than the budget has",
     )
     with pytest.raises(NotPossibleError, match="no privacy account"):
         spent_on(spending(None, exp_epsilon="2"))

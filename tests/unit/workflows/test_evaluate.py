@@ -103,7 +103,7 @@ def synthetic(release, coverage):
     account = {"stages": [], "cost": {}, "delta_at_epsilon": 0.0, "epsilon_at_delta": 0.0}
     measured = {"clicks_released": 1.0, "clicks_other": 1.0, "users_by_pairs": [0.0, 1.0]}
     measured |= {"pairs_selected": 1, "clicks_counted": 1.0}
-    outputs = {"coverage": coverage, "association": "domains", "association_rank": 1, "users": 1}
+    outputs = {"coverage": coverage, "association": "domains", "association_kept": 0.5, "users": 1}
     outputs |= measured
     told |= {"method": "synthesize", "counts": "private", "pseudonyms": "synthetic"}
     file.write_text(json.dumps({**told, "account": account, "outputs": outputs}))

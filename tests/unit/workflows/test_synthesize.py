@@ -124,7 +124,7 @@ def test_every_selector_keeps_the_budget_and_is_verified(log, tmp_path, selector
     assert [check for check in verdict.checks if not check.ok] == []
 
 
-@pytest.mark.parametrize("association", ["domains", "spectral", "independent"])
+@pytest.mark.parametrize("association", ["domains", "pairs", "independent"])
 def test_the_budget_is_spent_by_the_stages_that_are_listed(log, tmp_path, association):
     saved(log, tmp_path / "out", association=association)
     manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
@@ -226,7 +226,7 @@ def together(file):
     return duckdb.sql(sql).fetchall()[0][0]
 
 
-@pytest.mark.parametrize("association", ["taxonomy", "spectral", "independent"])
+@pytest.mark.parametrize("association", ["taxonomy", "pairs", "independent"])
 def test_what_users_hold_together_is_kept_if_it_is_clear_of_the_noise(tmp_path, association):
     log = write(tmp_path / "clicks.tsv", communities())
     kinds = tmp_path / "kinds.tsv"
