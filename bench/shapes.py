@@ -97,7 +97,8 @@ def sessions(users: int, seed: int = 0) -> Log:
 def _favourites(rng: np.random.Generator, users: int, groups: int) -> Ints:
     """Two different groups of each user."""
     first = zipf(rng, users, slope=0.5, most=groups)
-    return np.stack([first, (first + rng.integers(1, groups, users)) % groups], axis=1)
+    second: Ints = (first + rng.integers(1, groups, users)) % groups
+    return np.stack([first, second], axis=1)
 
 
 SHAPES: dict[str, Callable[[int, int], Log]] = {
