@@ -2,7 +2,8 @@
 
 Two pairs of which one click each fits may not fit with two clicks of one. Such conflicts are
 visible only if "at least c clicks of pair j" is a variable, so clicks are split first. Cuts are
-inequalities that integers obey and fractions violate: cliques over several users, rounded rows.
+inequalities that integers obey and fractions violate: cliques over several users, rounded rows, and
+what all whole counts within one user's limit obey (`hull`).
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from slogan.arrays import Floats, Ints
 from slogan.planning.solvers import Effort, quiet
 from slogan.planning.solvers._highs import Model, Running
+from slogan.planning.solvers.packing.hull import hull_cuts
 from slogan.planning.solvers.packing.presolve import Packing, scaled
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
 from slogan.storage import limits
@@ -35,8 +37,8 @@ _FOLDS = (2, 3, 4, 5, 6)
 """No more than `fold` pairs fit that each take more than a (fold+1)-th of the limit."""
 _LONGEST, _REPEATS = 256, 3
 """The most members of a clique, and the most cliques that start from clicks in common."""
-_AT_ONCE, _ENTRIES_AT_ONCE = 10_000, 20_000_000
-"""Work between two checks of the time: starts of cliques, matrix entries of steps."""
+_AT_ONCE, _ENTRIES_AT_ONCE, _HULLS_AT_ONCE = 10_000, 20_000_000, 1_000
+"""Work between two checks of the time: starts of cliques, matrix entries of steps, users' rows."""
 _THREADS, _WORTH_SHARING = 2, 500_000
 """With fewer entries, a second thread costs more time than it saves."""
 _EMPTY = 1e-12
@@ -51,6 +53,8 @@ _AT_REST = 5e-4
 """The bound has converged if a stretch gains less than this share of it."""
 _INTERIOR = 300_000
 """Entries up to which an interior-point method runs beside the steps; it often ends first."""
+_NO_PRICE = 1e-7
+"""Added rows with a lower price are dropped before the next are added; they may return."""
 _NO_GAIN = 1e-4
 """New rows that gain less are the last."""
 _ROUND_UP = 1 + 1e-9
@@ -67,6 +71,8 @@ class Clicks:
     upper: Ints
     columns: sp.csc_array
     limit: Floats
+    of_counts: Matrix
+    """The rows by pair."""
 
     @property
     def count(self) -> int:
@@ -124,7 +130,14 @@ def clicks(problem: Packing, *, apart: int = _APART) -> Clicks:
     rank = np.arange(len(pair)) - np.repeat(np.cumsum(parts) - parts, parts) + 1
     upper = np.where(rank == apart, problem.upper[pair] - apart + 1, 1)
     columns = sp.csc_array(problem.columns[:, pair])
-    return Clicks(pair=pair, rank=rank, upper=upper, columns=columns, limit=problem.limit)
+    return Clicks(
+        pair=pair,
+        rank=rank,
+        upper=upper,
+        columns=columns,
+        limit=problem.limit,
+        of_counts=problem.matrix,
+    )
 
 
 def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_array:
@@ -134,7 +147,21 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_a
     """
     cliques = _cliques(problem, z, eligible, late)
     rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
-    return sp.csr_array(sp.vstack([sp.csr_array((0, len(z))), *cliques, *rounded], format="csr"))
+    blocks = [sp.csr_array((0, len(z))), *cliques, *rounded, *_hulls(problem, z, late)]
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
+
+
+def _hulls(problem: Clicks, z: Floats, late: Late) -> list[sp.csr_array]:
+    """What whole counts within the limit of one user obey, user by user."""
+    first = np.append(np.flatnonzero(problem.rank == 1), len(z))
+    found: list[sp.csr_array] = []
+    for begin in range(0, len(problem.limit), _HULLS_AT_ONCE):
+        if late():
+            break
+        users = np.arange(begin, min(begin + _HULLS_AT_ONCE, len(problem.limit)))
+        start, click, value = hull_cuts(problem.of_counts, first, z, users)
+        found.append(sp.csr_array((value, click, start), shape=(len(start) - 1, len(z))))
+    return found
 
 
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
@@ -370,12 +397,18 @@ class Relaxation:
         return sp.csr_array(self.rows[priced].tocsc()[:, place].tocsr())
 
     def tighten(self, late: Late) -> bool:
-        """Add rows that the fractional counts violate; False if there are none, or no time."""
+        """Add rows that the fractional counts violate; False if there are none, or no time.
+
+        Rows that were added before and have no price are dropped.
+        """
         eligible = np.flatnonzero((self._z > 0) | (self._price < _IN_PLAY))
         rows = violated(self._clicks, self._z, eligible, late)
         if rows.shape[0] == 0 or late():
             return False
-        self._stack((self.rows, rows), (self.limit, np.ones(rows.shape[0])))
+        priced = np.flatnonzero(self._y[self._own :] > _NO_PRICE)
+        kept = np.concatenate([np.arange(self._own), self._own + priced])
+        self._y = self._y[kept]
+        self._stack((self.rows[kept], rows), (self.limit[kept], np.ones(rows.shape[0])))
         return True
 
     def solve(self, late: Late, *, enough: float = _AT_REST) -> None:
