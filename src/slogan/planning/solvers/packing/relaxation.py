@@ -51,6 +51,8 @@ _IN_PLAY = 1.25
 """Clicks that cost more than this at the current prices are left out of steps and cliques."""
 _AT_REST = 5e-4
 """The bound has converged if a stretch gains less than this share of it."""
+_SOON = 2e-3
+"""With many entries rows are added when a stretch gains less than this: they gain more than it."""
 _INTERIOR = 300_000
 """Entries up to which an interior-point method runs beside the steps; it often ends first."""
 _NO_PRICE = 1e-7
@@ -474,13 +476,16 @@ class Relaxation:
 
     def tighten_on(self, late: Late) -> None:
         """Add rows and continue until that no longer helps or it is late."""
+        enough = _AT_REST if self.rows.nnz <= _INTERIOR else _SOON
         if not self.at_rest:
-            self.solve(late)
-        gain = np.inf
-        while gain > _NO_GAIN * self.bound and self.tighten(late):
+            self.solve(late, enough=enough)
+        while self.tighten(late):
             before = self.bound
-            self.solve(late)
-            gain = before - self.bound
+            self.solve(late, enough=enough)
+            if before - self.bound <= _NO_GAIN * self.bound:
+                if enough <= _AT_REST:
+                    break
+                enough = _AT_REST  # the new rows may only need more steps
 
     def _proven(self, y: Floats) -> tuple[float, Floats]:
         price = product(lines(self._columns), y)
