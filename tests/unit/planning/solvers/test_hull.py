@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -43,6 +43,7 @@ def variables_of(split, x):
     return np.clip(x[split.pair] - split.rank + 1, 0, split.upper)
 
 
+@settings(max_examples=50)
 @given(data=st.data(), costs=st.lists(shares, min_size=2, max_size=5))
 def test_all_whole_counts_obey_a_cut(data, costs):
     problem = one_user(costs)
@@ -53,6 +54,7 @@ def test_all_whole_counts_obey_a_cut(data, costs):
         assert (cuts @ variables_of(split, x) <= 1 + 1e-12).all()
 
 
+@settings(max_examples=50)
 @given(data=st.data(), costs=st.lists(shares, min_size=2, max_size=5))
 def test_a_mixture_of_whole_counts_is_never_cut_off(data, costs):
     problem = one_user(costs)
