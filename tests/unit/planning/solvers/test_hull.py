@@ -35,8 +35,7 @@ def every_fit(problem):
 def cuts_of(problem, z):
     split = clicks(problem)
     first = np.append(np.flatnonzero(split.rank == 1), split.count)
-    start, variable, value = hull_cuts(split.of_counts, first, z, np.arange(len(problem.limit)))
-    return sp.csr_array((value, variable, start), shape=(len(start) - 1, split.count))
+    return sp.vstack([*hull_cuts(split.of_counts, first, z)], format="csr")
 
 
 def variables_of(split, x):

@@ -11,13 +11,18 @@ is one (a knapsack, by dynamic programming over the value). If a·z > 1, no mixt
 Then floating point ends: the weights are rounded down to integers g, `most` is the exact largest
 g·p, and the other pairs of the row are lifted. A pair gets the largest weights for which no point
 exceeds `most`, one pair after the other. So g·z ≤ most is right whatever a was.
+
+The compiled functions use plain loops, because those take least time to compile.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from slogan.planning.solvers.packing.search import SCALE, TOLERANCE
+from slogan.arrays import Floats, Ints
+from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
 from slogan.storage.compilation import compiled
 
 _MEMBERS = 12
@@ -28,11 +33,32 @@ _FINE = 60
 """The value of a point while weights are searched, in steps of 1/60."""
 _STEPS, _EXCHANGES = 24, 100
 """The most steps in a weight of the result; the most points that enter."""
-_FRACTION, _ZERO = 0.01, 1e-9
-"""Clicks below this are not released; numbers below this are 0."""
+_FRACTION, _ZERO, _ALMOST = 0.01, 1e-9, 1e-6
+"""Smaller fractions are left out; smaller numbers are 0; this close to an integer counts as one."""
 _EXCESS = 0.01
 """An inequality is worth adding if the fractions violate it by this much."""
 _NEVER = np.int64(2**62)
+_ROWS_AT_ONCE = 1_000
+
+
+def hull_cuts(m: Matrix, first: Ints, z: Floats) -> Iterator[sp.csr_array]:
+    """Cuts of all rows, some rows at a time, as inequalities r·z ≤ 1.
+
+    The variables of pair j are first[j]..first[j+1]: its first click, its second, and so on; the
+    last covers all that follow.
+    """
+    # One less than the cost rounded to the nearest integer: never above the true cost.
+    cost = np.maximum(m.row_cost - 1, 0)
+    copies = np.minimum(m.upper[m.pair], (SCALE + TOLERANCE) // np.maximum(cost, 1))
+    levels = np.where(copies <= _COPIES, np.minimum(np.diff(first)[m.pair], copies), 0)
+    counts = np.add.reduceat(z, first[:-1]) if len(z) else z
+    charge = np.where((levels > 0) & (z[first[m.pair]] > _FRACTION), cost * counts[m.pair], 0.0)
+    order = np.lexsort((-charge, np.repeat(np.arange(len(m.start) - 1), np.diff(m.start))))
+    entries = m.pair[order], cost[order], copies[order], levels[order], charge[order]
+    for begin in range(0, len(m.start) - 1, _ROWS_AT_ONCE):
+        ends = m.start[begin : begin + _ROWS_AT_ONCE + 1]
+        start, variable, value = _cuts(ends, *entries, first, z)
+        yield sp.csr_array((value, variable, start), shape=(len(start) - 1, len(z)))
 
 
 @compiled
@@ -44,7 +70,8 @@ def _extend(least: Any, cost: Any, copies: Any, weight: Any, taken: Any) -> Any:
     to the number of its clicks in a point of the least charge.
     """
     after, value, charge = least.copy(), 0, np.int64(0)
-    taken[:] = 0
+    for v in range(len(least)):
+        taken[v] = 0
     for c in range(copies):
         value += weight[min(c, len(weight) - 1)]
         charge += cost
@@ -58,17 +85,27 @@ def _extend(least: Any, cost: Any, copies: Any, weight: Any, taken: Any) -> Any:
 
 
 @compiled
+def _nothing(most: Any) -> Any:
+    """The least charges while there is only the point without clicks."""
+    least = np.empty(most + 1, np.int64)
+    least[0] = 0
+    for v in range(1, most + 1):
+        least[v] = _NEVER
+    return least
+
+
+@compiled
 def _best_point(part: Any, g: Any, most: Any, taken: Any, point: Any) -> Any:
     """The largest value g·p of a point, at most `most`; its clicks are written to `point`."""
     cost, copies, first = part
-    least = np.full(most + 1, _NEVER)
-    least[0] = 0
+    least = _nothing(most)
     for i in range(len(cost)):
         least = _extend(least, cost[i], copies[i], g[first[i] : first[i + 1]], taken[i])
     best = most
     while least[best] > SCALE + TOLERANCE:
         best -= 1
-    point[:] = 0
+    for c in range(len(point)):
+        point[c] = 0.0
     v = best
     for i in range(len(cost) - 1, -1, -1):
         levels = first[i + 1] - first[i]
@@ -102,19 +139,58 @@ def _single_points(part: Any) -> Any:
 @compiled
 def _exchange(inverse: Any, mixed: Any, paid: Any, point: Any, price: Any) -> Any:
     """Put a point into the basis for the one that reaches 0 first; False if there is none."""
-    direction, leaves, least = inverse @ point, -1, np.inf
-    for i in range(len(mixed)):
+    n = len(mixed)
+    direction, leaves, least = _times(inverse, point), -1, np.inf
+    for i in range(n):
         if direction[i] > _ZERO and mixed[i] / direction[i] < least:
             leaves, least = i, mixed[i] / direction[i]
     if leaves < 0:
         return False
-    pivot = inverse[leaves] / direction[leaves]
-    for i in range(len(mixed)):
+    for c in range(n):
+        inverse[leaves, c] /= direction[leaves]
+    for i in range(n):
         if i != leaves:
-            inverse[i] -= direction[i] * pivot
+            for c in range(n):
+                inverse[i, c] -= direction[i] * inverse[leaves, c]
             mixed[i] = max(0.0, mixed[i] - direction[i] * least)
-    inverse[leaves], mixed[leaves], paid[leaves] = pivot, least, price
+    mixed[leaves], paid[leaves] = least, price
     return True
+
+
+@compiled
+def _times(matrix: Any, vector: Any) -> Any:
+    out = np.zeros(len(matrix))
+    for i in range(len(out)):
+        for c in range(len(vector)):
+            out[i] += matrix[i, c] * vector[c]
+    return out
+
+
+@compiled
+def _prices(paid: Any, inverse: Any) -> Any:
+    """The weights at which the points of the basis are worth what they cost."""
+    a = np.zeros(len(paid))
+    for i in range(len(paid)):
+        if paid[i] != 0:
+            for c in range(len(a)):
+                a[c] += paid[i] * inverse[i, c]
+    return a
+
+
+@compiled
+def _rounded_down(a: Any, times: Any) -> Any:
+    g = np.zeros(len(a), np.int64)
+    for c in range(len(a)):
+        g[c] = np.int64(max(0.0, times * a[c] + _ALMOST))
+    return g
+
+
+@compiled
+def _value(weight: Any, amount: Any) -> Any:
+    total = 0.0
+    for c in range(len(amount)):
+        total += weight[c] * amount[c]
+    return total
 
 
 @compiled
@@ -125,23 +201,24 @@ def _weights(part: Any, z: Any) -> Any:
     column is −1 at this place, and it costs nothing.
     """
     inverse, paid = _single_points(part), np.ones(len(z))
-    mixed = np.maximum(inverse @ z, 0.0)
+    mixed = _times(inverse, z)
     taken, point = np.empty((len(part[0]), 2 * _FINE + 1), np.int64), np.empty(len(z))
     for _ in range(_EXCHANGES):
-        if np.dot(paid, mixed) <= 1 + _EXCESS:
+        if _value(paid, mixed) <= 1 + _EXCESS:
             return np.zeros(len(z))
-        a, price = paid @ inverse, 1.0
-        low = np.argmin(a)
+        a, low, price = _prices(paid, inverse), 0, 1.0
+        for c in range(len(a)):
+            if a[c] < a[low]:
+                low = c
         if a[low] < -_ZERO:
-            point[:], price = 0.0, 0.0
-            point[low] = -1.0
-        else:
-            g = np.floor(_FINE * np.maximum(a, 0.0) + _ZERO).astype(np.int64)
-            if _best_point(part, g, 2 * _FINE, taken, point) <= _FINE:
-                break
+            for c in range(len(a)):
+                point[c] = 0.0
+            point[low], price = -1.0, 0.0
+        elif _best_point(part, _rounded_down(a, _FINE), 2 * _FINE, taken, point) <= _FINE:
+            break
         if not _exchange(inverse, mixed, paid, point, price):
             return np.zeros(len(z))
-    return np.maximum(paid @ inverse, 0.0)
+    return _prices(paid, inverse)
 
 
 @compiled
@@ -150,8 +227,8 @@ def _whole_weights(part: Any, a: Any, z: Any) -> Any:
     chosen, best, most = np.zeros(len(z), np.int64), 1.0 + _EXCESS, 0
     taken, point = np.empty((len(part[0]), 3 * _STEPS + 1), np.int64), np.empty(len(z))
     for times in range(1, _STEPS + 1):
-        g = np.floor(times * a + 1e-6).astype(np.int64)
-        total = np.dot(g.astype(np.float64), z)
+        g = _rounded_down(a, times)
+        total = _value(g, z)
         if total <= best * times:
             continue
         largest = _best_point(part, g, 3 * times, taken, point)
@@ -180,70 +257,63 @@ def _lifted(least: Any, cost: Any, copies: Any, levels: Any) -> Any:
 
 
 @compiled
-def _charged(own: Any, cost: Any, copies: Any, first: Any, z: Any) -> Any:
-    """What the fractions of each pair of a row charge; 0 for pairs that are not for the part."""
-    charge = np.zeros(len(own))
-    for i in range(len(own)):
-        if copies[i] <= _COPIES and z[first[own[i]]] > _FRACTION:
-            charge[i] = cost[i] * np.sum(z[first[own[i]] : first[own[i] + 1]])
-    return charge
-
-
-@compiled
-def _row_weights(own: Any, cost: Any, copies: Any, first: Any, z: Any) -> Any:
-    """Pairs of a row, the start of each one's weights, the weights, and what no point exceeds."""
-    charge = _charged(own, cost, copies, first, z)
-    order = np.argsort(-charge)
-    levels = np.minimum(first[own + 1] - first[own], copies)
-    levels[copies > _COPIES] = 0
-    begin = np.zeros(len(own) + 1, np.int64)
-    begin[1:] = np.cumsum(levels[order])
-    g, most = np.zeros(begin[-1], np.int64), np.int64(0)
-    size = min(np.sum(charge > 0), _MEMBERS)
-    # The others have no fractions: a row that is half empty is not worth the work.
-    if size < 2 or np.sum(charge) < SCALE / 2:
-        return order, begin, g, most
-    here = np.empty(begin[size])
-    for i in range(size):
-        at = first[own[order[i]]]
-        here[begin[i] : begin[i + 1]] = z[at : at + begin[i + 1] - begin[i]]
-    part = cost[order[:size]], copies[order[:size]], begin[: size + 1]
-    g[: begin[size]], most = _whole_weights(part, _weights(part, here), here)
+def _row(cost: Any, copies: Any, begin: Any, size: Any, here: Any) -> Any:
+    """Weights of a row's pairs, of which the first `size` are the part; what no point exceeds."""
+    g = np.zeros(begin[-1], np.int64)
+    part = cost[:size], copies[:size], begin[: size + 1]
+    inside, most = _whole_weights(part, _weights(part, here), here)
     if most == 0:
-        return order, begin, g, most
-    least, taken = np.full(most + 1, _NEVER), np.empty(most + 1, np.int64)
-    least[0] = 0
-    for i in range(len(own)):
-        pair, weight = order[i], g[begin[i] : begin[i + 1]]
-        if len(weight) == 0:
+        return g, most
+    least, taken = _nothing(most), np.empty(most + 1, np.int64)
+    for i in range(len(cost)):
+        levels = begin[i + 1] - begin[i]
+        if levels == 0:
             continue
+        weight = inside[begin[i] : begin[i + 1]]
         if i >= size:
-            weight[:] = _lifted(least, cost[pair], copies[pair], len(weight))
-        least = _extend(least, cost[pair], copies[pair], weight, taken)
-    return order, begin, g, most
+            weight = _lifted(least, cost[i], copies[i], levels)
+        for c in range(levels):
+            g[begin[i] + c] = weight[c]
+        least = _extend(least, cost[i], copies[i], weight, taken)
+    return g, most
 
 
 @compiled
-def hull_cuts(m: Any, first: Any, z: Any, rows: Any) -> Any:
-    """Cuts of these rows, as the starts, variables and coefficients of inequalities r·z ≤ 1.
+def _part(levels: Any, charge: Any) -> Any:
+    """Where the variables of each pair of a row begin, and how many pairs are the part."""
+    begin, size, charged = np.zeros(len(levels) + 1, np.int64), 0, 0.0
+    for i in range(len(levels)):
+        begin[i + 1] = begin[i] + levels[i]
+        charged += charge[i]
+        if charge[i] > 0 and size < _MEMBERS:
+            size += 1
+    # A row that the fractions leave half empty is not worth the work.
+    return begin, size if charged >= SCALE / 2 else 0
 
-    The variables of pair j are first[j]..first[j+1]: its first click, its second, and so on; the
-    last covers all that follow.
-    """
+
+@compiled
+def _cuts(
+    ends: Any, pair: Any, cost: Any, copies: Any, levels: Any, charge: Any, first: Any, z: Any
+) -> Any:
+    """The starts, variables and coefficients of cuts; rows end at `ends`, highest charge first."""
     start = [np.int64(0)]
     variable, coefficient = [np.int64(0) for _ in range(0)], [0.0 for _ in range(0)]
-    for k in rows:
-        own = m.pair[m.start[k] : m.start[k + 1]]
-        # One less than the cost rounded to the nearest integer: never above the true cost.
-        cost = np.maximum(m.row_cost[m.start[k] : m.start[k + 1]] - 1, 0)
-        copies = np.minimum(m.upper[own], (SCALE + TOLERANCE) // np.maximum(cost, 1))
-        order, begin, g, most = _row_weights(own, cost, copies, first, z)
+    for k in range(len(ends) - 1):
+        low, high = ends[k], ends[k + 1]
+        begin, size = _part(levels[low:high], charge[low:high])
+        if size < 2:
+            continue
+        here = np.empty(begin[size])
+        for i in range(size):
+            for c in range(begin[i], begin[i + 1]):
+                here[c] = z[first[pair[low + i]] + c - begin[i]]
+        g, most = _row(cost[low:high], copies[low:high], begin, size, here)
         if most == 0:
             continue
-        for i in range(len(order)):
+        for i in range(high - low):
             for c in range(begin[i], begin[i + 1]):
                 if g[c] > 0:
-                    variable.append(first[own[order[i]]] + c - begin[i])
+                    variable.append(first[pair[low + i]] + c - begin[i])
                     coefficient.append(g[c] / most)
         start.append(np.int64(len(variable)))
     return np.array(start), np.array(variable), np.array(coefficient)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ _FOLDS = (2, 3, 4, 5, 6)
 """No more than `fold` pairs fit that each take more than a (fold+1)-th of the limit."""
 _LONGEST, _REPEATS = 256, 3
 """The most members of a clique, and the most cliques that start from clicks in common."""
-_AT_ONCE, _ENTRIES_AT_ONCE, _HULLS_AT_ONCE = 10_000, 20_000_000, 1_000
-"""Work between two checks of the time: starts of cliques, matrix entries of steps, users' rows."""
+_AT_ONCE, _ENTRIES_AT_ONCE = 10_000, 20_000_000
+"""Work between two checks of the time: starts of cliques, matrix entries of steps."""
 _THREADS, _WORTH_SHARING = 2, 500_000
 """With fewer entries, a second thread costs more time than it saves."""
 _EMPTY = 1e-12
@@ -156,14 +156,7 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_a
 def _hulls(problem: Clicks, z: Floats, late: Late) -> list[sp.csr_array]:
     """What whole counts within the limit of one user obey, user by user."""
     first = np.append(np.flatnonzero(problem.rank == 1), len(z))
-    found: list[sp.csr_array] = []
-    for begin in range(0, len(problem.limit), _HULLS_AT_ONCE):
-        if late():
-            break
-        users = np.arange(begin, min(begin + _HULLS_AT_ONCE, len(problem.limit)))
-        start, click, value = hull_cuts(problem.of_counts, first, z, users)
-        found.append(sp.csr_array((value, click, start), shape=(len(start) - 1, len(z))))
-    return found
+    return list(takewhile(lambda _: not late(), hull_cuts(problem.of_counts, first, z)))
 
 
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
