@@ -385,14 +385,17 @@ def test_branch_and_bound_behind_the_relaxation_is_stopped():
     class Hopeless:
         """Branch and bound that never proves anything."""
 
-        bound, finished, optimal = 10**9, False, False
+        bound, finished, optimal, cancelled = 10**9, False, False, False
         counts = np.zeros(problem.pairs, np.int64)
 
         def offer(self, x):
             """Ignored."""
 
-        def stop(self):
+        def cancel(self):
+            self.cancelled = True
             stopped.append(self)
+
+        def stop(self):
             return self.counts, self.bound
 
     race = _Race(problem, Effort(time_limit=2), [Hopeless()])

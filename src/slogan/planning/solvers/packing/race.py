@@ -249,7 +249,7 @@ class _Race:
             while not self._ends(search, tighter is None or tighter.done()):
                 if tighter is None or tighter.done():
                     self._prove_by_clicks(relaxed, search)
-                self._drop_the_weaker(relaxed, search)
+                self._drop_the_weaker(relaxed)
                 if search.tired:
                     time.sleep(_PAUSE)
                 else:
@@ -318,14 +318,14 @@ class _Race:
             effort = replace(self._effort, time_limit=left)
             self._proofs.append(on_clicks(self._problem, relaxed, search.x, effort))
 
-    def _drop_the_weaker(self, relaxed: Relaxation, search: Search) -> None:
+    def _drop_the_weaker(self, relaxed: Relaxation) -> None:
         """After a while, stop branch and bound that has a weaker bound than the others."""
-        if not self._proofs or time.monotonic() < self._decided:
+        running = [proof for proof in self._proofs if not proof.cancelled]
+        if not running or time.monotonic() < self._decided:
             return
-        weaker = max(self._proofs, key=lambda proof: proof.bound)
-        if len(self._proofs) > 1 or weaker.bound > relaxed.bound:
-            self._proofs.remove(weaker)
-            search.adopt(weaker.stop()[0])
+        weaker = max(running, key=lambda proof: proof.bound)
+        if len(running) > 1 or weaker.bound > relaxed.bound:
+            weaker.cancel()  # what it has found until it ends is still used
 
     def _exchange(self, search: Search) -> None:
         """Let the search and branch and bound continue from the best counts of both."""
