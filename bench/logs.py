@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import slogan
-from bench.shapes import zipf
+from bench.shapes import search, zipf
 from slogan import engines
 from slogan.arrays import Floats, Ints
 from slogan.histogram import PairHistogram
@@ -22,7 +22,7 @@ _SEED = 2012
 @cache
 def histogram(log: str) -> PairHistogram:
     """The log of that name, without pairs that one user alone holds."""
-    return LOGS[log]()
+    return (LOGS | LARGE)[log]()
 
 
 def has_several_pairs_of_a_query(log: str) -> bool:
@@ -43,11 +43,16 @@ def generated(seed: int) -> PairHistogram:
             host.close()
 
 
-def flat() -> PairHistogram:
+def generated_in_memory(users: int) -> PairHistogram:
+    """The same of many users, without a file."""
+    return search(users).hist.without_unique_pairs()
+
+
+def flat(users: int = USERS) -> PairHistogram:
     """A search log with a flatter head: no query is much more frequent than the next."""
     rng = np.random.default_rng(_SEED)
-    user = _repeated(np.ceil(rng.lognormal(2.6, 1.0, USERS)))
-    return _shared(user, zipf(rng, len(user), slope=0.75, most=20_000))
+    user = _repeated(np.ceil(rng.lognormal(2.6, 1.0, users)))
+    return _shared(user, zipf(rng, len(user), slope=0.75, most=8 * users))
 
 
 def visits() -> PairHistogram:
@@ -163,6 +168,11 @@ LOGS: dict[str, Callable[[], PairHistogram]] = {
 }
 SHAPES = tuple(name for name in LOGS if name not in ("search-1", "search-2"))
 """One log of each shape."""
+LARGE: dict[str, Callable[[], PairHistogram]] = {
+    "flat-65000": partial(flat, 65_000),
+    "search-650000": partial(generated_in_memory, 650_000),
+}
+"""Logs on which no other solver proves anything in a minute."""
 
 
 def _repeated(times: Floats | Ints) -> Ints:

@@ -249,9 +249,13 @@ class Running:
         best = highspy.HighsModelStatus.kOptimal
         return self.finished and self._highs.getModelStatus() == best
 
+    def cancel(self) -> None:
+        """Tell HiGHS to end, without waiting; within a linear program that may take seconds."""
+        self._highs.cancelSolve()
+
     def stop(self) -> Answer:
         """Interrupt HiGHS and return its best solution."""
-        self._highs.cancelSolve()
+        self.cancel()
         return self.wait()
 
     def abandon(self) -> None:

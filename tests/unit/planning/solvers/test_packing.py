@@ -19,7 +19,7 @@ from slogan.planning.solvers import Effort, packing
 from slogan.planning.solvers.packing import presolve, search
 from slogan.planning.solvers.packing.presolve import Packing, components
 from slogan.planning.solvers.packing.presolve import packing as reduced
-from slogan.planning.solvers.packing.race import Search, best_of_both
+from slogan.planning.solvers.packing.race import Search, _Race, best_of_both
 from slogan.planning.solvers.packing.relaxation import Relaxation, clicks, violated
 
 SMALL = {"users": (2, 5), "pairs": (1, 5), "clicks": 5}
@@ -338,6 +338,72 @@ def test_more_budget_never_lowers_the_value_by_more_than_the_gap(seconds, seed, 
         value, bound = solved(hist, budget, seconds, most)
         assert before - value <= bound - value
         before = value
+
+
+def test_a_large_log_is_cooled_until_the_time_is_over(monkeypatch):
+    """The same shares of the time give the same counts; fewer and fewer losses are kept."""
+    monkeypatch.setattr("slogan.planning.solvers.packing.race._LARGE", 1)
+    program = Program(
+        constraints=privacy_constraints(crowd(), PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    )
+    problem, original, losses = reduced(program), search.search, []
+    prices = relaxed(problem)
+
+    def watched(*args):
+        losses.append(args[5])
+        return original(*args)
+
+    monkeypatch.setattr(search, "search", watched)
+    answers = []
+    for _ in range(2):
+        losses.clear()
+        found = Search(problem, prices)
+        sizes = [found.size]
+        for n in range(20):
+            found.round((n + 1) / 20)
+            sizes.append(found.size)
+        assert sizes == sorted(sizes)
+        assert feasible(problem, found.x)
+        kept = [loss for loss in losses if loss > 0]
+        assert len(kept) > 10
+        assert kept == sorted(kept, reverse=True)
+        assert kept[-1] < 0.2 * kept[0]
+        answers.append(found.x)
+
+    assert np.array_equal(*answers)
+
+
+def test_branch_and_bound_behind_the_relaxation_is_stopped():
+    """After two fifths of the time, on a log that it cannot finish; the search goes on alone."""
+    rng = np.random.default_rng(7)
+    table = (rng.random((150, 400)) < 0.03).astype(int)
+    constraints = privacy_constraints(
+        histogram(table.tolist()).without_unique_pairs(), PrivacyBudget(exp_epsilon=2, delta="0.5")
+    )
+    problem, stopped = reduced(Program(constraints=constraints)), []
+
+    class Hopeless:
+        """Branch and bound that never proves anything."""
+
+        bound, finished, optimal, cancelled = 10**9, False, False, False
+        counts = np.zeros(problem.pairs, np.int64)
+
+        def offer(self, x):
+            """Ignored."""
+
+        def cancel(self):
+            self.cancelled = True
+            stopped.append(self)
+
+        def stop(self):
+            return self.counts, self.bound
+
+    race = _Race(problem, Effort(time_limit=2), [Hopeless()])
+    x, bound = race.run()
+
+    assert len(stopped) == 1
+    assert feasible(problem, x)
+    assert x.sum() <= bound < 10**9
 
 
 def test_an_error_in_the_thread_is_raised(monkeypatch):

@@ -26,6 +26,7 @@ class Proof:
     ) -> None:
         self._single, self._size = single, len(problem.cost)
         alone = replace(effort, patience=math.inf, report=quiet)
+        self.cancelled = False
         begin = None if start is None else self._variables(start)
         self._running = Running(problem, alone, integer=True, start=begin)
 
@@ -61,6 +62,11 @@ class Proof:
     def wait(self) -> tuple[Ints, int]:
         """Let it end by itself; its best counts and its bound."""
         return self._result(self._running.wait())
+
+    def cancel(self) -> None:
+        """Tell it to end, without waiting for it."""
+        self.cancelled = True
+        self._running.cancel()
 
     def stop(self) -> tuple[Ints, int]:
         """End it; its best counts and its bound."""

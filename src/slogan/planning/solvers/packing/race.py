@@ -37,19 +37,29 @@ _PATIENCE = 1_000
 # The chance to keep a move that loses a click: 0 until some rounds have gained nothing. Then it
 # falls from hot to cold, repeatedly.
 _STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
+# On a large log every round gains something. Once the last round's gain, kept up until the end,
+# would be less than this share of the value, losses are kept there too, in one cycle to the end.
+_SLOW, _WARM = 0.02, 0.003
+# Only pairs below this price are inserted then: the others rarely stay. In the very last part of
+# the time there is nothing left to cool.
+_LIKELY, _NEARLY_OVER = 1.12, 0.99
 # Pairs that cost more than the first at the relaxation's prices are not inserted. They are used to
 # refill; among many pairs only those up to the second.
 _WORTH_TRYING, _WORTH_HAVING = 1.3, 1.45
-# From this many pairs on two searchers work at once, the best parts of both are kept, and the
-# relaxation continues in a thread. Branch and bound would not leave its root in useful time.
+# From this many pairs on two searchers work at once, and the best parts of both are kept, until
+# losses are kept. Branch and bound would not leave its root in useful time.
 _LARGE = 20_000
 # There the search starts with the prices after a stretch of steps gained less than this share.
 _ROUGHLY = 0.1
-# The relaxation may take this share of the time before the search begins.
-_FOR_PRICES = 0.25
+# The relaxation may take this share of the time before the search begins, and continues in a thread
+# beside it; on large logs it takes longer to find prices.
+_FOR_PRICES, _FOR_LARGE_PRICES = 0.05, 0.25
+# Branch and bound on clicks starts from its cuts, so the relaxation ends there after this share.
+_FOR_CUTS = 0.25
 # Adding new rows takes about as long as adding the first ones, or slightly longer.
 _AS_LONG_AGAIN = 1.5
-# Branch and bound on counts and on clicks run side by side for this share of the time.
+# Branch and bound on counts and on clicks run side by side for this share of the time. Then only
+# the one with the better bound remains, and it only if the relaxation has no better one.
 _FOR_BOTH = 0.4
 # Entries up to which branch and bound is tried: on the counts at once, on the clicks later. Clicks
 # are tried only where they are at most this many times the entries of the counts: single clicks of
@@ -95,6 +105,9 @@ class Search:
         self._gained = time.monotonic()
         self._cooled: int | None = None
         """Rounds since the search started to keep losses."""
+        self._large, self._over = large, 0.0
+        self._cooling: float | None = None
+        """On a large log, the share of the time that was over when it started to keep losses."""
 
     @property
     def x(self) -> Ints:
@@ -116,14 +129,20 @@ class Search:
         """Seconds since the last gain."""
         return time.monotonic() - self._gained
 
-    def round(self) -> None:
-        """Try some ten thousand moves; `x` is never worse afterwards."""
+    def round(self, over: float = 0.0) -> None:
+        """Try some ten thousand moves; `x` is never worse afterwards.
+
+        `over` is the share of the time that is over; the search of a large log depends on it.
+        """
         begin, before = time.monotonic(), self.size
-        if len(self._states) == 1:
-            self._x = self._walk(0)
+        if self._cooling is not None:
+            part = (over - self._cooling) / (1.0 - self._cooling)
+            self._x = self._walk(0, _WARM * (_COLD / _WARM) ** part)
+        elif len(self._states) == 1:
+            self._x = self._walk(0, self._losses)
         else:
             with ThreadPoolExecutor(limits.threads(2)) as pool:
-                one, other = pool.map(self._walk, range(2))
+                one, other = pool.map(self._walk, range(2), (self._losses,) * 2)
                 joined = best_of_both(self._problem, one, other)
                 self._x = best_of_both(self._problem, self._x, joined)
                 list(pool.map(partial(search.move_to, self._x, self._matrix), self._states))
@@ -133,10 +152,29 @@ class Search:
             self._without_gain, self._gained = 0, time.monotonic()
         else:
             self._without_gain += 1
+        if self._large:
+            self._cool_when_slow(self.size - before, over)
         if self._cooled is not None:
             self._cooled += 1
         elif self._without_gain == _STUCK:
             self._cooled = 0
+
+    def _cool_when_slow(self, gain: int, over: float) -> None:
+        taken, self._over = over - self._over, over
+        hopes = gain * (1.0 - over) / taken if taken > 0 else math.inf
+        if self._cooling is None and hopes < _SLOW * self.size:
+            self._cooling = min(over, _NEARLY_OVER)
+            # Losses are kept by one searcher alone: the other core is for the bound.
+            del self._states[1:]
+            likely = self._candidates[self._matrix.price[self._candidates] < _LIKELY]
+            self._candidates = likely if len(likely) else self._candidates
+
+    @property
+    def _losses(self) -> float:
+        """The chance to keep a move that loses a click."""
+        if self._cooled is None:
+            return 0.0
+        return _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
 
     def adopt(self, x: Ints) -> None:
         """Continue from these counts if they release more than the best so far."""
@@ -157,11 +195,9 @@ class Search:
         search.fill(order, matrix, state)
         return state
 
-    def _walk(self, searcher: int) -> Ints:
+    def _walk(self, searcher: int, losses: float) -> Ints:
         """The best counts of a searcher; the known ones if it found no better."""
-        seed, losses = _SEED + 2 * self.rounds + searcher, 0.0
-        if self._cooled is not None:
-            losses = _HOT * (_COLD / _HOT) ** (self._cooled % _CYCLE / (_CYCLE - 1))
+        seed = _SEED + 2 * self.rounds + searcher
         best, state = self._x.copy(), self._states[searcher]
         search.search(self._matrix, state, self._candidates, self._moves, seed, losses, best)
         return best
@@ -195,7 +231,7 @@ class _Race:
         entries = int(problem.upper @ np.diff(problem.columns.indptr))
         most = min(_PLAIN, _MOST_TIMES * problem.columns.nnz)
         self._provable = self._bound < _LARGE and entries <= most
-        self._decided = math.inf
+        self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
 
     def run(self) -> tuple[Ints, int]:
         """The best counts and the bound when value and bound meet, or time or patience ends."""
@@ -207,16 +243,17 @@ class _Race:
         def late() -> bool:
             return stopped.is_set() or time.monotonic() > last
 
-        large = self._problem.pairs >= _LARGE
-        tighter = thread.submit(relaxed.tighten_on, late) if large else None
+        tighter = thread.submit(relaxed.tighten_on, late) if time.monotonic() < last else None
         try:
             self._lower(relaxed)
-            while not self._over(search, tighter is None or tighter.done()):
-                self._prove_by_clicks(relaxed, search)
+            while not self._ends(search, tighter is None or tighter.done()):
+                if tighter is None or tighter.done():
+                    self._prove_by_clicks(relaxed, search)
+                self._drop_the_weaker(relaxed)
                 if search.tired:
                     time.sleep(_PAUSE)
                 else:
-                    search.round()
+                    search.round(self._share_over)
                 self._exchange(search)
                 self._lower(relaxed)
                 self._effort.report(search.size, self._bound)
@@ -229,27 +266,38 @@ class _Race:
         return self._best(search.x)
 
     def _relaxed(self) -> tuple[Relaxation, float]:
-        """The relaxation for the start of the search, and when to stop it on large problems."""
+        """The relaxation for the start of the search, and when its continuation must stop."""
         begin = time.monotonic()
         relaxed = Relaxation(self._problem)
         ready = time.monotonic()
-        first = ready + (self._deadline - ready) * _FOR_PRICES
+        large = self._problem.pairs >= _LARGE
+        left = self._deadline - ready
+        first = ready + left * (_FOR_LARGE_PRICES if large else _FOR_PRICES)
 
         def late() -> bool:
             self._effort.report(0, math.floor(relaxed.bound))
             return time.monotonic() > first or self._proven
 
-        if self._problem.pairs < _LARGE:
-            relaxed.tighten_on(late)
-        else:
+        if large:
             relaxed.solve(late, enough=_ROUGHLY)
+        else:
+            relaxed.tighten_on(late)
+            if not late():
+                return relaxed, -math.inf  # it has ended by itself
+        if self._provable:
+            return relaxed, ready + left * _FOR_CUTS
         return relaxed, self._deadline - _AS_LONG_AGAIN * (ready - begin)
+
+    @property
+    def _share_over(self) -> float:
+        """The share of the time that is over."""
+        return 1.0 - (self._deadline - time.monotonic()) / max(_LEAST_TIME, self._effort.time_limit)
 
     @property
     def _proven(self) -> bool:
         return any(proof.optimal for proof in self._proofs)
 
-    def _over(self, search: Search, relaxed: bool) -> bool:
+    def _ends(self, search: Search, relaxed: bool) -> bool:
         """Whether there is nothing more to gain, or no time for it."""
         effort, bound = self._effort, self._bound
         # The smallest size that is within the gap of the bound is enough.
@@ -262,17 +310,22 @@ class _Race:
         return late or resting or self._proven or search.idle > effort.patience
 
     def _prove_by_clicks(self, relaxed: Relaxation, search: Search) -> None:
-        """Start branch and bound on clicks; later stop the one whose bound is weaker."""
+        """Start branch and bound on clicks."""
         if self._provable and search.rounds >= _FIRST_ROUNDS:
             self._provable = False
             left = max(_LEAST_TIME, self._deadline - time.monotonic())
             self._decided = time.monotonic() + _FOR_BOTH * left
             effort = replace(self._effort, time_limit=left)
             self._proofs.append(on_clicks(self._problem, relaxed, search.x, effort))
-        if len(self._proofs) > 1 and time.monotonic() > self._decided:
-            weaker = max(self._proofs, key=lambda proof: proof.bound)
-            self._proofs.remove(weaker)
-            search.adopt(weaker.stop()[0])
+
+    def _drop_the_weaker(self, relaxed: Relaxation) -> None:
+        """After a while, stop branch and bound that has a weaker bound than the others."""
+        running = [proof for proof in self._proofs if not proof.cancelled]
+        if not running or time.monotonic() < self._decided:
+            return
+        weaker = max(running, key=lambda proof: proof.bound)
+        if len(running) > 1 or weaker.bound > relaxed.bound:
+            weaker.cancel()  # what it has found until it ends is still used
 
     def _exchange(self, search: Search) -> None:
         """Let the search and branch and bound continue from the best counts of both."""

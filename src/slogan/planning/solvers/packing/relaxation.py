@@ -2,14 +2,15 @@
 
 Two pairs of which one click each fits may not fit with two clicks of one. Such conflicts are
 visible only if "at least c clicks of pair j" is a variable, so clicks are split first. Cuts are
-inequalities that integers obey and fractions violate: cliques over several users, rounded rows.
+inequalities that integers obey and fractions violate: cliques over several users, rounded rows, and
+what all whole counts within one user's limit obey (`hull`).
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from slogan.arrays import Floats, Ints
 from slogan.planning.solvers import Effort, quiet
 from slogan.planning.solvers._highs import Model, Running
+from slogan.planning.solvers.packing.hull import hull_cuts
 from slogan.planning.solvers.packing.presolve import Packing, scaled
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix
 from slogan.storage import limits
@@ -49,8 +51,12 @@ _IN_PLAY = 1.25
 """Clicks that cost more than this at the current prices are left out of steps and cliques."""
 _AT_REST = 5e-4
 """The bound has converged if a stretch gains less than this share of it."""
+_SOON = 2e-3
+"""With many entries rows are added when a stretch gains less than this: they gain more than it."""
 _INTERIOR = 300_000
 """Entries up to which an interior-point method runs beside the steps; it often ends first."""
+_NO_PRICE = 1e-7
+"""Added rows with a lower price are dropped before the next are added; they may return."""
 _NO_GAIN = 1e-4
 """New rows that gain less are the last."""
 _ROUND_UP = 1 + 1e-9
@@ -67,6 +73,8 @@ class Clicks:
     upper: Ints
     columns: sp.csc_array
     limit: Floats
+    of_counts: Matrix
+    """The rows by pair."""
 
     @property
     def count(self) -> int:
@@ -124,7 +132,14 @@ def clicks(problem: Packing, *, apart: int = _APART) -> Clicks:
     rank = np.arange(len(pair)) - np.repeat(np.cumsum(parts) - parts, parts) + 1
     upper = np.where(rank == apart, problem.upper[pair] - apart + 1, 1)
     columns = sp.csc_array(problem.columns[:, pair])
-    return Clicks(pair=pair, rank=rank, upper=upper, columns=columns, limit=problem.limit)
+    return Clicks(
+        pair=pair,
+        rank=rank,
+        upper=upper,
+        columns=columns,
+        limit=problem.limit,
+        of_counts=problem.matrix,
+    )
 
 
 def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_array:
@@ -134,7 +149,14 @@ def violated(problem: Clicks, z: Floats, eligible: Ints, late: Late) -> sp.csr_a
     """
     cliques = _cliques(problem, z, eligible, late)
     rounded = [_rounded(problem, z, fold) for fold in _FOLDS if not late()]
-    return sp.csr_array(sp.vstack([sp.csr_array((0, len(z))), *cliques, *rounded], format="csr"))
+    blocks = [sp.csr_array((0, len(z))), *cliques, *rounded, *_hulls(problem, z, late)]
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
+
+
+def _hulls(problem: Clicks, z: Floats, late: Late) -> list[sp.csr_array]:
+    """What whole counts within the limit of one user obey, user by user."""
+    first = np.append(np.flatnonzero(problem.rank == 1), len(z))
+    return list(takewhile(lambda _: not late(), hull_cuts(problem.of_counts, first, z)))
 
 
 def _rounded(problem: Clicks, z: Floats, fold: int) -> sp.csr_array:
@@ -370,12 +392,18 @@ class Relaxation:
         return sp.csr_array(self.rows[priced].tocsc()[:, place].tocsr())
 
     def tighten(self, late: Late) -> bool:
-        """Add rows that the fractional counts violate; False if there are none, or no time."""
+        """Add rows that the fractional counts violate; False if there are none, or no time.
+
+        Rows that were added before and have no price are dropped.
+        """
         eligible = np.flatnonzero((self._z > 0) | (self._price < _IN_PLAY))
         rows = violated(self._clicks, self._z, eligible, late)
         if rows.shape[0] == 0 or late():
             return False
-        self._stack((self.rows, rows), (self.limit, np.ones(rows.shape[0])))
+        priced = np.flatnonzero(self._y[self._own :] > _NO_PRICE)
+        kept = np.concatenate([np.arange(self._own), self._own + priced])
+        self._y = self._y[kept]
+        self._stack((self.rows[kept], rows), (self.limit[kept], np.ones(rows.shape[0])))
         return True
 
     def solve(self, late: Late, *, enough: float = _AT_REST) -> None:
@@ -441,13 +469,16 @@ class Relaxation:
 
     def tighten_on(self, late: Late) -> None:
         """Add rows and continue until that no longer helps or it is late."""
+        enough = _AT_REST if self.rows.nnz <= _INTERIOR else _SOON
         if not self.at_rest:
-            self.solve(late)
-        gain = np.inf
-        while gain > _NO_GAIN * self.bound and self.tighten(late):
+            self.solve(late, enough=enough)
+        while self.tighten(late):
             before = self.bound
-            self.solve(late)
-            gain = before - self.bound
+            self.solve(late, enough=enough)
+            if before - self.bound <= _NO_GAIN * self.bound:
+                if enough <= _AT_REST:
+                    break
+                enough = _AT_REST  # the new rows may only need more steps
 
     def _proven(self, y: Floats) -> tuple[float, Floats]:
         price = product(lines(self._columns), y)
