@@ -211,8 +211,8 @@ def measure(
     pairs, parts = selected.pairs, spending.parts
     with steps.step("sizes"):
         sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
-    asked = group(pairs, np.zeros(len(pairs))) if group else []
-    way = first_visible([each.categories for each in asked], sizes, parts.get("association"))
+    ways = group(pairs, np.zeros(len(pairs))) if group else []
+    way = first_visible([each.categories for each in ways], sizes, parts.get("association"))
     parts = spending.shared(association=way is not None)
     with steps.step("counts"):
         counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
