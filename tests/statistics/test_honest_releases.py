@@ -83,7 +83,7 @@ def honest(hist, budget, rng):
     ]
     sizes, coverage = statistics.sizes, statistics.coverage
     manifest = SimpleNamespace(
-        parameters={"selector": "pooled", "objective": "output_size"},
+        parameters={"selector": "pooled", "objective": "output_size", **statistics.looked},
         pseudonyms="synthetic",
         account=Spent(
             stages=tuple(

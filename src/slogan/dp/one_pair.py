@@ -20,7 +20,7 @@ from slogan.dp.selection._weights import capped
 from slogan.dp.sums import LARGEST, AnyHistogram
 from slogan.randomness import Randomness
 
-SHARES = {"draw": Fraction("0.99"), "users": Fraction("0.01")}
+SHARES = {"draw": Fraction("0.995"), "users": Fraction("0.005")}
 """Each stage's share of ε: public constants. All of δ is for the draw."""
 
 _COIN = 1 << 32

@@ -14,7 +14,7 @@ from slogan.verification.accounting import budget_of, part, shown_alone, spent_o
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 from slogan.verification.mechanism import FALSE_ALARM, at_least
 
-_SHARES = {"draw": Fraction(99, 100), "users": Fraction(1, 100)}
+_SHARES = {"draw": Fraction(199, 200), "users": Fraction(1, 200)}
 _MECHANISMS = {"draw": "truncated_geometric", "users": "pure"}
 _CLOSE = Fraction(1, 10**6)
 _KEPT_AS_MEASURED = ("output_size", "frequent_pairs", None)

@@ -49,7 +49,7 @@ def test_a_release_is_verified_and_says_what_it_is(tmp_path):
     assert (np.abs(made.statistics.clicks - holders) <= 14).all()
     assert len(made.statistics.pairs) >= 4
     assert made.summary.contributions == "one"
-    assert made.summary.budget_shares == {"draw": 0.99, "users": 0.01}
+    assert made.summary.budget_shares == {"draw": 0.995, "users": 0.005}
 
 
 def runs(folder, noise, **which):
