@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -63,8 +64,8 @@ def _synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[str, float, O
         return INDEPENDENT, 0.0, _NOTHING
     found = measure(hist, selected, spending, log.group, rng=rng, steps=Steps())
     found.account.require(budget)
-    output = synthetic_users(found, OutputSize(), hist.query[found.pairs], rng).output
-    return found.kind, found.coverage.share, output
+    made = synthetic_users(found, OutputSize(), hist.query[found.pairs], rng)
+    return replace(found, kept=made.kept).kind, found.coverage.share, made.output
 
 
 def _worth(hist: PairHistogram, top: Ints, coverage: float, output: Output) -> dict[str, float]:

@@ -211,8 +211,9 @@ def measure(
     pairs, parts = selected.pairs, spending.parts
     with steps.step("sizes"):
         sizes = noisy_sizes(hist, pairs, mu_squared=parts["sizes"], rng=rng)
-    ways = group(pairs, np.zeros(len(pairs))) if group else []
-    way = first_visible([each.categories for each in ways], sizes, parts.get("association"))
+    many = group is not None and len(pairs) >= FEWEST_PAIRS
+    groupings = group(pairs, np.zeros(len(pairs))) if group and many else []
+    way = first_visible([each.categories for each in groupings], sizes, parts.get("association"))
     parts = spending.shared(association=way is not None)
     with steps.step("counts"):
         counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
@@ -241,8 +242,8 @@ VISIBLE = 0.6
 """The least part of what users hold together that must be in cells above the noise."""
 
 
-FEWEST_CATEGORIES = 12
-"""Between fewer than this, there is hardly a choice of what goes with what."""
+FEWEST_PAIRS = 12
+"""Of fewer pairs than this, there is hardly a choice of what goes with what."""
 
 
 def first_visible(categories: list[int], sizes: Sizes, mu_squared: Fraction | None) -> int | None:
@@ -260,7 +261,7 @@ def visible(categories: int, sizes: Sizes, mu_squared: Fraction | None) -> float
     A user of n pairs adds √(n(n − 1)/2) to the table. The n-th category is taken to have a share
     in proportion to 1/n, and users to hold categories independently.
     """
-    if categories < FEWEST_CATEGORIES or not mu_squared:
+    if categories < 2 or not mu_squared:
         return 0.0
     size = np.arange(1, len(sizes.held) + 1)
     whole = float((sizes.held * np.sqrt(size * (size - 1) / 2)).sum())

@@ -66,7 +66,7 @@ def swapped(users: Users, category: Ints, energy: Ints, proposals: int, dice: An
 
 
 def together(users: Users, category: Ints, categories: int) -> Ints:
-    """`dp.sums.together_sums` of made-up users, as a symmetric table; -1 stands for none."""
+    """`dp.sums.together_sums` of made-up users, symmetric, without pairs of category -1."""
     table = np.zeros((categories, categories), dtype=np.int64)
     _count(users.start, users.pair, category, table)
     return table

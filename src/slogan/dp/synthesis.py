@@ -180,7 +180,7 @@ class _Fit:
 
     def _kept(self, now: Floats, slack: float) -> float:
         beyond = self._table - self._alone
-        # what the users copied of the noise does not count
+        # what the users copied of the noise does not belong to the association
         copied = self._deviation**2 * now / (now + slack)
         shown = (beyond * (now - self._alone) - copied) / self._variance
         measured = beyond**2 / self._variance - 1

@@ -12,6 +12,7 @@ from tests.helpers import table, write
 
 import slogan
 from slogan import errors
+from slogan.dp import statistics
 from slogan.dp.accounting import Account, Gaussian
 from slogan.dp.selection import names as selectors
 
@@ -125,7 +126,9 @@ def test_every_selector_keeps_the_budget_and_is_verified(log, tmp_path, selector
 
 
 @pytest.mark.parametrize("association", ["domains", "pairs", "independent"])
-def test_the_budget_is_spent_by_the_stages_that_are_listed(log, tmp_path, association):
+def test_the_budget_is_spent_by_the_stages_that_are_listed(log, tmp_path, association, monkeypatch):
+    monkeypatch.setattr(statistics, "visible", lambda categories, *_: float(categories > 0))
+    monkeypatch.setattr(statistics, "FEWEST_PAIRS", 0)
     saved(log, tmp_path / "out", association=association)
     manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
     stages = [stage["name"] for stage in manifest["account"]["stages"]]
@@ -237,11 +240,11 @@ def test_what_users_hold_together_is_kept_if_it_is_clear_of_the_noise(tmp_path, 
     found = together(tmp_path / "out/public/log.tsv")
 
     assert done["pairs_out"] == 40
-    if association == "taxonomy":
-        assert done["association"] == "taxonomy"
-        assert found > 0.5 * together(log)
-        assert found > 0.4
-    else:
-        # four communities give four clear eigenvalues, too few to follow single pairs
-        assert done["association"] == "independent"
+    assert done["association"] == association
+    if association == "independent":
+        assert done["association_kept"] == 0
         assert found == pytest.approx(0.25, abs=0.03)
+    else:
+        assert 0.5 < done["association_kept"] <= 1
+        assert found > 0.8 * together(log)
+        assert found > 0.4
