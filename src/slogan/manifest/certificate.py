@@ -237,6 +237,7 @@ class SyntheticSummary(Summary):
     coverage: float
     """Noisy share of all clicks that fall on the released pairs."""
     association: str
+    """What synthetic users follow: "pairs", "domains", "taxonomy" or "independent"."""
     association_kept: float
     """How it is decided which pairs synthetic users have together."""
     contributions: Literal["one", "several"]

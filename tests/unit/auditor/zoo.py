@@ -408,13 +408,14 @@ def noise_with_cut_tails():
 
 @broken(SYNTHETIC, "account")
 def the_exact_coverage():
-    def unrecorded(real, hist, pairs, *, mu_squared, rng):
+    def unrecorded(real, hist, pairs, counts, *, mu_squared, rng):
         square = accounting.variance(mu_squared, norm_squared=sums.MOST_COVERED**2)
         stage = accounting.Gaussian(
             name="coverage", norm_squared=sums.MOST_COVERED**2, variance=square
         )
         inside = hist.only(pairs).clicks
-        return Coverage(inside=float(inside), outside=float(hist.clicks - inside), stage=stage)
+        exact = replace(real(hist, pairs, counts, mu_squared=mu_squared, rng=rng), stage=stage)
+        return replace(exact, inside=float(inside), outside=float(hist.clicks - inside))
 
     with patched((statistics, "noisy_coverage", unrecorded)):
         yield
@@ -492,8 +493,8 @@ def less_noise_than_the_account_says():
 
     def select(real, hist, budget, rng):
         selected = real(hist, budget, rng)
-        (stage,) = selected.stages
-        return replace(selected, stages=(replace(stage, variance=2 * stage.variance),))
+        looked, stage = selected.stages
+        return replace(selected, stages=(looked, replace(stage, variance=2 * stage.variance)))
 
     with patched((pooled, "select", select)):
         yield

@@ -58,7 +58,7 @@ def test_uses_follow_the_coverage_and_the_association():
     assert shares in [use.task for use in wide.good_for]
     assert shares in [use.task for use in narrow.partly]
     assert together in [use.task for use in narrow.partly]
-    assert Use(together, "the noise hid it") in hidden.not_for
+    assert Use(together, "the noise would have hidden it") in hidden.not_for
 
 
 def test_real_rows_are_not_for_the_web():

@@ -347,7 +347,7 @@ def test_both_methods_have_both_pages(release):
     synthetic = manifest(**SYNTHETIC)
     fields_of_both = json.loads((release / "curator/certificate.json").read_text())
     own = {"coverage": 0.125, "association": "domains", "weight_needed": 31.0, "budget_shares": {}}
-    own |= {"pairs_possible": 1489.0001, "contributions": "several"}
+    own |= {"pairs_possible": 1489.0001, "contributions": "several", "association_kept": 0.5}
     certificate = SyntheticCertificate(
         **{n: v for n, v in fields_of_both.items() if n in Certificate.model_fields},
         **own,

@@ -74,9 +74,12 @@ def test_the_published_constants_are_accepted(looks):
     assert checks._user_constants(Release(looks=looks)) == (True, expected)
 
 
-def test_without_any_category_association_is_not_checked():
-    assert checks._user_constants(Release(without=["association"]))[0]
-    assert checks._user_scales(Release(without=["association"]))[0]
+def test_counts_have_the_share_of_an_association_that_was_not_measured():
+    share = {name: Fraction(PUBLISHED[True][f"share_{name}"]) for name in ("counts", "association")}
+    more = {"counts": 1 + share["association"] / share["counts"]}
+    assert checks._user_constants(Release(without=["association"], spend=more))[0]
+    assert checks._user_scales(Release(without=["association"], spend=more))[0]
+    assert not checks._user_scales(Release(without=["association"]))[0]
 
 
 @pytest.mark.parametrize("looks", [True, False])
