@@ -91,6 +91,9 @@ def _range(saved: Saved) -> str:
     return f" (by an estimate with noise: {CONFIDENCE} confidence, {low:.1%} to {high:.1%})"
 
 
+_BY = {"pairs": "pair by pair", "domains": "site by site", "taxonomy": "category by category"}
+
+
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
@@ -105,7 +108,7 @@ def text(saved: Saved, check: str) -> RenderableType:
             f"{5 * needed:.0f} users with 25 pairs each."
         )
     together = (
-        f"Which pairs occur together follows --association {summary.association}: about "
+        f"Which pairs occur together follows the log {_BY.get(summary.association, '')}: about "
         f"{summary.association_kept:.0%} of what could be measured is kept."
     )
     if summary.contributions == "one":

@@ -148,6 +148,8 @@ class Kinds:
     name: str
     taxonomy: dict[str, str]
     checksum: str | None
+    of_sites: bool = True
+    """Whether pairs have urls, and so sites."""
 
     @classmethod
     def from_options(cls, name: str | None, taxonomy: str | Path | None) -> Kinds:
@@ -167,16 +169,12 @@ class Kinds:
 
     def for_log(self, *, urls: bool) -> Kinds:
         """The same for this log; queries without urls are of no site, so each is its own kind."""
-        if urls:
-            return self
-        if self.name == DEFAULT:
-            return replace(self, name="pairs")
-        if self.name in ("domains", "taxonomy"):
+        if not urls and self.name in ("domains", "taxonomy"):
             raise OptionError(
                 f"--association {self.name} goes by urls, and the log has none",
                 hint="give --association pairs or independent",
             )
-        return self
+        return replace(self, of_sites=urls)
 
     @property
     def looks(self) -> bool:
@@ -185,8 +183,12 @@ class Kinds:
 
     def grouping(self, urls: Urls) -> Groups | None:
         """How released pairs may be grouped, once there are any."""
+
+        def either(pairs: Ints, counts: Floats) -> list[Grouping]:
+            return [by_pair(counts), *([by_domain(urls(pairs), counts)] if self.of_sites else [])]
+
         ways: dict[str, Groups] = {
-            DEFAULT: lambda pairs, counts: [by_pair(counts), by_domain(urls(pairs), counts)],
+            DEFAULT: either,
             "pairs": lambda _, counts: [by_pair(counts)],
             "domains": lambda pairs, counts: [by_domain(urls(pairs), counts)],
             "taxonomy": lambda pairs, counts: [by_taxonomy(urls(pairs), counts, self.taxonomy)],

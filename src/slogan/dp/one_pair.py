@@ -16,7 +16,6 @@ from slogan.dp.accounting import Account, Approximate, Cost, Stage, spendable
 from slogan.dp.grouping import INDEPENDENT
 from slogan.dp.intervals import DOWN, UP, enclose, shortened
 from slogan.dp.noise import discrete_laplace
-from slogan.dp.selection._weights import capped
 from slogan.dp.sums import LARGEST, AnyHistogram
 from slogan.randomness import Randomness
 
@@ -168,6 +167,8 @@ class OnePair:
 
 def measure_one(hist: AnyHistogram, spending: OnePairSpending, rng: Randomness) -> OnePair:
     """Cut each user to one pair, add noise to all numbers, and keep those beyond its reach."""
+    from slogan.dp.selection._weights import capped  # noqa: PLC0415  loops that few runs need
+
     draw = spending.draw
     speakers = capped(hist, rng, 1).speakers
     held = np.flatnonzero(speakers)

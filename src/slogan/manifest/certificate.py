@@ -239,7 +239,7 @@ class SyntheticSummary(Summary):
     association: str
     """What synthetic users follow: "pairs", "domains", "taxonomy" or "independent"."""
     association_kept: float
-    """How it is decided which pairs synthetic users have together."""
+    """Which part of it they show, from 0 to 1, as estimated from private numbers."""
     contributions: Literal["one", "several"]
     """How many pairs of a user count."""
     weight_needed: float

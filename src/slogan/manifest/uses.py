@@ -107,9 +107,8 @@ def _of_synthetic_users(manifest: Manifest, outputs: Outputs) -> Uses:
     else:
         stages = () if manifest.account is None else manifest.account.stages
         measured = any(stage.name == "association" for stage in stages)
-        asked = manifest.parameters.get("association") != "independent"
         why = "it was not measured"
-        if asked:
+        if manifest.parameters.get("association") != "independent":
             why = "the noise hid it" if measured else "the noise would have hidden it"
         not_for.insert(0, Use(together.task, why))
     return Uses(good_for=tuple(good), partly=tuple(partly), not_for=tuple(not_for))
