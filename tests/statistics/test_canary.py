@@ -94,7 +94,11 @@ def test_a_users_own_pairs_are_exposed_that_seldom_in_many_trials(name, users, p
 
 # Users as heavy as the cap allows, and users with many more pairs than that.
 AT_THE_CAP = {"laplace_histogram": (20_000, 1), "gaussian_histogram": (2_000, 20)}
-BEYOND_THE_CAP = {"laplace_histogram": (200, 100), "gaussian_histogram": (200, 400)}
+BEYOND_THE_CAP = {
+    "laplace_histogram": (200, 100),
+    "gaussian_histogram": (200, 400),
+    "pooled": (60, 12_000),
+}
 LEVELS = {"laplace_histogram": "level", "gaussian_histogram": "quantile"}
 """What a selector computes its threshold by, if not by `threshold`."""
 

@@ -109,7 +109,7 @@ def text(saved: Saved, check: str) -> RenderableType:
         )
     together = (
         f"Which pairs occur together follows the log {_BY.get(summary.association, '')}: about "
-        f"{summary.association_kept:.0%} of what could be measured is kept."
+        f"{int(100 * summary.association_kept)}% of what could be measured is kept."
     )
     if summary.contributions == "one":
         together = "Every made-up user has one pair."

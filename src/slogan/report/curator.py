@@ -223,11 +223,14 @@ class CuratorPage(Page):
             weight = "for a pair to be released; a user with n pairs contributes 1/√n to each"
             if c.contributions == "one":
                 weight = "users of a pair, of whom one pair each counts, for it to be released"
+            kept = int(100 * c.association_kept)
             most = f"of at most {ceil(c.pairs_possible):,} that any method with this guarantee can "
             return [
                 Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
-                Fact("Association", f"{c.association} ({c.association_kept:.0%} kept)", pairs),
+                Fact(
+                    "Association", f"{c.association} ({int(100 * c.association_kept)}% kept)", pairs
+                ),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
             ]
         if isinstance(c, PrivateRowsCertificate):

@@ -290,7 +290,7 @@ class PublicPage(Page):
         if (kind := outputs.association) != "independent":
             return (
                 "follows the original as far as the noise allows: about "
-                f"{outputs.association_kept:.0%} of what could be measured is kept ({kind})"
+                f"{int(100 * outputs.association_kept)}% of what could be measured is kept ({kind})"
             )
         stages = () if self.manifest.account is None else self.manifest.account.stages
         if any(stage.name == "association" for stage in stages):

@@ -19,6 +19,7 @@ from slogan.dp.one_pair import (
     shown_alone,
     truncated_geometric,
 )
+from slogan.dp.selection import _weights
 from slogan.randomness import SeededRandomness, SystemRandomness
 
 BUDGETS = [("4", "1e-8"), ("1", "1e-6"), ("0.5", "1e-6"), ("0.3", "1e-5"), ("3", "0.3")]
@@ -173,7 +174,7 @@ def test_one_user_moves_one_number_by_1_whatever_it_holds():
                     many = np.bincount(hist.user, minlength=40) > 1
                     return words[many][:n]
 
-            return one_pair.capped(hist, Words(), 1).speakers
+            return _weights.capped(hist, Words(), 1).speakers
 
         whole = speakers(hist)
         for user in range(40):
