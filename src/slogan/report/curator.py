@@ -228,9 +228,7 @@ class CuratorPage(Page):
             return [
                 Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
-                Fact(
-                    "Association", f"{c.association} ({int(100 * c.association_kept)}% kept)", pairs
-                ),
+                Fact("Association", f"{c.association} ({kept}% kept)", pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
             ]
         if isinstance(c, PrivateRowsCertificate):
