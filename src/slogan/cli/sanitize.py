@@ -202,8 +202,8 @@ def _protected(summary: SanitizedSummary, *, kept_ids: bool) -> list[str]:
     """Who is protected from what, and how many are exposed."""
     lines = [
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}.",
-        f"Expected users with at least one released row: {summary.exposed_users_expected:,.1f} of "
-        f"{summary.users:,}.",
+        f"Rows of {summary.exposed_users_expected:,.1f} real people of {summary.users:,} are "
+        "expected to be in this release: it is not for the web.",
         f"{summary.users_unconstrained:,} users share no query-url pair with anyone, so nothing of "
         "theirs can be released.",
     ]

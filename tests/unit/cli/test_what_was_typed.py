@@ -5,6 +5,7 @@ import json
 import duckdb
 import pytest
 from tests.commands import slogan
+from tests.import_contracts import ROOT
 
 PATHS = ("--user", "who.id", "--query", "search.q", "--url", "hit.url")
 QUERIES = ("queries.csv", "--epsilon", "8", "--delta", "1e-3")
@@ -96,3 +97,38 @@ def test_nothing_is_withheld_from_a_release_in_parts(logs, tmp_path):
     assert done.returncode == 2
     assert "a folder of part files" in json.loads(done.stdout)["error"]
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+
+
+def test_how_many_real_people_a_release_shows_is_stated_and_that_it_is_not_for_the_web(logs):
+    clicks = [f"{u}\t{q}\t{q}.com\t1" for u in range(30) for q in "abc"]
+    (logs / "clicks.tsv").write_text("user\tquery\turl\tcount\n" + "\n".join(clicks) + "\n")
+    budget = ("--exp-epsilon", "2", "--delta", "0.5", "--solver", "relaxed")
+    done = slogan("sanitize", "clicks.tsv", "-o", "rows", *budget, cwd=logs)
+    manifest = json.loads((logs / "rows/public/manifest.json").read_text())
+
+    assert done.returncode == 0, done.stderr
+    assert "real people of 30 are expected to be in this release: it is not for the web" in (
+        " ".join(done.stdout.split())
+    )
+    assert "real people of" not in json.dumps(manifest)
+
+
+def test_the_first_page_leads_with_made_up_users_a_python_and_the_demo():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line for line in text.splitlines() if line.startswith("$ slogan ")]
+    verbs = [command.split()[2] for command in commands]
+
+    assert verbs.index("synthesize") < verbs.index("verify")
+    assert "sanitize" not in verbs[: verbs.index("verify")]
+    assert "Python 3.11 or later" in text
+    assert "`slogan demo`" in text
+    assert text.index("| recipient |") < text.index("$ slogan synthesize")
+
+
+def test_the_demo_needs_the_core_alone():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    locked = (ROOT / "requirements-core.lock").read_text(encoding="utf-8")
+
+    assert "\ndemo: $(CORE)\n" in makefile
+    for heavy in ("pyspark", "playwright", "pandas", "polars", "pytest"):
+        assert f"\n{heavy}==" not in f"\n{locked}"
