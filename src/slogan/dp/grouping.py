@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.errors import OptionError
+from slogan.errors import OptionError, suggestion
 from slogan.storage.untrusted import modest
 
 if TYPE_CHECKING:
@@ -156,8 +156,10 @@ class Kinds:
         """Resolve the two options."""
         chosen = name or (DEFAULT if taxonomy is None else "taxonomy")
         if chosen not in NAMES:
+            meant, choices = suggestion(chosen, NAMES), f"one of: {', '.join(NAMES)}"
             raise OptionError(
-                f"unknown --association {chosen[:40]!r}", hint=f"one of: {', '.join(NAMES)}"
+                f"unknown --association {chosen[:40]!r}",
+                hint=f"{meant} Or {choices}" if meant else choices,
             )
         if (chosen == "taxonomy") != (taxonomy is not None):
             raise OptionError(

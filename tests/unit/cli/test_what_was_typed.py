@@ -51,6 +51,13 @@ def test_a_wrong_word_is_answered_with_the_right_one(logs, typed, seen):
     assert done.stdout == ""
 
 
+def test_a_mistyped_association_is_answered_with_the_right_one(logs):
+    done = slogan("synthesize", *QUERIES, "-o", "made", "--association", "pair", cwd=logs)
+
+    assert done.returncode == 2
+    assert "did you mean 'pairs'?" in done.stderr
+
+
 def test_fields_that_come_back_empty_are_named_before_and_after(logs, tmp_path):
     lost = "Fields beside who.id, search.q, hit.url"
     words = (logs / "nested.parquet", *PATHS, "-o", "out", "--exp-epsilon", "2", "--delta", "0.5")
