@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import struct
+import zlib
 from collections import Counter, defaultdict
 from fractions import Fraction
 from random import Random
@@ -21,6 +22,7 @@ import slogan
 from slogan.manifest.manifest import Manifest
 from slogan.storage.atomic import sha256_of
 from slogan.verification import form
+from slogan.verification.users import _made_from
 
 HEADER = ("user", "query", "url", "count")
 NAMES = ("maps", "news", "weather", "recipes", "games", "music", "films", "books")
@@ -721,3 +723,13 @@ def test_a_file_compressed_by_another_version_is_judged_by_its_rows(
     change(release.public / f"log.{suffix}")
     release.change(versions=lambda v: v.update(duckdb="1.4.0"))
     assert failed(log, tmp_path / "release") == (set() if ok else {"rows_as_written"})
+
+
+def test_a_released_id_that_many_texts_have_as_their_checksum_is_one_coincidence():
+    texts = [f"u{n}" for n in range(4_000)]
+    same = Counter(zlib.adler32(text.encode()) for text in texts)
+    number, times = same.most_common(1)[0]
+
+    assert times >= 4
+    assert not _made_from(texts, {number, *range(10**8, 10**8 + 2_000)}, 2**31 - 1)
+    assert _made_from(texts, set(list(same)[:40]), 2**31 - 1)
