@@ -26,7 +26,7 @@ from slogan.measures.cooccurrence import CoOccurrence, hit_rate
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Steps
 from slogan.randomness import Randomness, randomness
-from slogan.workflows.synthesize import synthetic_users
+from slogan.workflows.synthetic_users import synthetic_users
 
 MIN_SUPPORT = 1 / 2000
 _PURE_GRID = 4096

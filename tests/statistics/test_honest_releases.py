@@ -25,7 +25,7 @@ from slogan.randomness import SystemRandomness
 from slogan.verification.comparison import Comparison
 from slogan.verification.mechanism import counts_noisy, outputs_noisy, selectable
 from slogan.verification.users import dealt, user_ids
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.synthetic_users import make_users
 
 CHECKS = (selectable, counts_noisy, outputs_noisy, user_ids, dealt)
 BUDGETS = [

@@ -41,7 +41,8 @@ from slogan.workflows.arguments import (
 )
 from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
-from slogan.workflows.synthesize import make_users, synthesize
+from slogan.workflows.synthesize import synthesize
+from slogan.workflows.synthetic_users import make_users
 
 _NEARLY = 1 - 1e-9
 """Allows for the rounding of a budget to floating point."""

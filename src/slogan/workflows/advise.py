@@ -29,7 +29,7 @@ from slogan.manifest.certificate import html_table
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
-from slogan.workflows.synthesize import synthetic_users
+from slogan.workflows.synthetic_users import synthetic_users
 
 Recipient = Literal["web", "researchers", "colleagues", "reproduction"]
 Together = Literal["yes", "partly", "no"]

@@ -18,7 +18,7 @@ from slogan.planning.objectives import Objective
 from slogan.progress import Steps
 from slogan.randomness import SeededRandomness
 from slogan.workflows.frontier.points import SynthesizedPoint, running_maximum
-from slogan.workflows.synthesize import make_users
+from slogan.workflows.synthetic_users import make_users
 
 
 @dataclass(frozen=True, kw_only=True)
