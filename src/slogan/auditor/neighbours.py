@@ -45,6 +45,8 @@ _MANY, _REPEATED = 1_000_000, 40
 """More clicks than any cap; in a log of events, where a row is a click, the number of rows."""
 _BESIDE = (0, 1, 2, 3, 5, 7, 10, 15, 20, 50, 400)
 """Where one pair counts: numbers of users of a pair, who are joined by one more."""
+_STEP = 1_000
+"""The first of further pairs with 1, 2, … users each, of whom none is removed."""
 _APART = 5
 """The number of lines between hostile ones."""
 _FIRST_ID = 1_000
@@ -218,14 +220,18 @@ def _canaries(clicks: int) -> dict[str, dict[int, int]]:
 
 def _crowd_of_one() -> dict[str, dict[int, int]]:
     """Users with one pair each: 0 to 400 of them on a pair, beside the canary."""
-    return {f"{n} of {k} on a pair": {k: 1} for k in _BESIDE for n in range(k)}
+    beside = {f"{n} of {k} on a pair": {k: 1} for k in _BESIDE for n in range(k)}
+    steps = {f"{n} of {k} on a step": {_STEP + k: 1} for k in range(1, _LADDER) for n in range(k)}
+    return beside | steps
 
 
 def _canaries_of_one(clicks: int) -> dict[str, dict[int, int]]:
     """One more user of each of these pairs, and users of many pairs."""
-    own = max(_BESIDE) + 1
+    own = _STEP + _LADDER
     return {f"one more user than {k}": {k: 1} for k in _BESIDE} | {
-        "all pairs, a million clicks each": dict.fromkeys(_BESIDE, clicks),
+        "all pairs, a million clicks each": dict.fromkeys(
+            (*_BESIDE, *range(_STEP + 1, own)), clicks
+        ),
         "300 pairs that only it has": dict.fromkeys(range(own, own + 300), 1),
     }
 

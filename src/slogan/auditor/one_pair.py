@@ -17,10 +17,11 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.auditor import Attack, Claim
 from slogan.auditor.noise import Drawn, has_law
 from slogan.auditor.replay import (
+    Coins,
     PartedError,
     Places,
     Recording,
@@ -36,7 +37,7 @@ from slogan.dp.one_pair import TruncatedGeometric, divide
 from slogan.dp.selection import _weights
 from slogan.dp.sums import AnyHistogram, brought
 from slogan.histogram import PairHistogram
-from slogan.randomness import Randomness
+from slogan.randomness import Randomness, Words
 from slogan.workflows import synthetic_users
 
 _RARE = 1e-9
@@ -59,6 +60,7 @@ class OneDraw(Transcript):
     speakers: Ints = field(default_factory=_nothing)
     draw: TruncatedGeometric | None = None
     reach: Ints = field(default_factory=_nothing)
+    reach_coins: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     raw: Ints = field(default_factory=_nothing)
     """The noise as drawn; `noise` is shifted."""
     noise: Ints = field(default_factory=_nothing)
@@ -107,7 +109,9 @@ class RecordingOne(Recording):
         return chosen
 
     def reaches(self, real: Any, n: int, draw: TruncatedGeometric, rng: Randomness) -> Ints:
-        self.seen.draw, self.seen.reach = draw, real(n, draw, self._source or rng)
+        coins = Coins(self._source or rng)
+        self.seen.draw, self.seen.reach = draw, real(n, draw, coins)
+        self.seen.reach_coins = coins.all
         return self.seen.reach
 
     def noise(self, real: Any, reach: Ints, rng: Randomness, *, epsilon: Fraction) -> Ints:
@@ -153,9 +157,14 @@ class ReplayOne(Replay, RecordingOne):
         before, held = self._before, self.seen.held
         if draw != before.draw or n != len(held):
             raise PartedError("selection")
-        reach = np.zeros(len(before.speakers), dtype=np.int64)
-        reach[before.held] = before.reach
-        self.seen.reach = reach[self._kept()[held]]
+        place = np.searchsorted(before.held, self._kept()[held])
+        if not np.isin(self._kept()[held], before.held).all() or len(before.reach_coins) < len(
+            place
+        ):
+            raise PartedError("selection")
+        self.seen.reach = real(n, draw, Coins(None, before.reach_coins[place]))
+        if not np.array_equal(self.seen.reach, before.reach[place]):
+            self.differs.add("selection")
         return self.seen.reach
 
     def noise(self, real: Any, reach: Ints, rng: Randomness, *, epsilon: Fraction) -> Ints:
@@ -199,10 +208,14 @@ def on_noise(runs: Sequence[OneDraw], claim: Claim, rng: Randomness) -> Iterator
     if one.draw is None or one.users_stage is None:
         raise PartedError("selection")
     draw, rate = one.draw, float(exact(one.draw.epsilon))
-    same = one.reach == other.reach if len(one.reach) == len(other.reach) else np.zeros(0, bool)
-    alike = int((one.raw[: len(same)] == other.raw[: len(same)])[same].sum())
-    again = alike > 1 and float(binom.sf(alike - 1, same.sum(), _alike(rate, draw.reach))) < _RARE
-    yield Attack.by_noise("all noise", "drawn twice", 2 * len(same), claim, ok=not again)
+    first = np.arange(min(len(one.raw), len(other.raw)))
+    by_pair = np.intersect1d(one.held, other.held, return_indices=True)[1:]
+    again = any(
+        _repeats(one.raw[a] == other.raw[b], _alike(rate, draw.reach))
+        for a, b in ((first, first), by_pair)
+    )
+    values = len(one.raw) + len(other.raw)
+    yield Attack.by_noise("all noise", "drawn twice", values, claim, ok=not again)
     reach = np.repeat(np.arange(draw.reach - 1, draw.reach + 1), _DRAWS)
     fresh = one_pair.truncated_geometric(reach, rng, epsilon=exact(draw.epsilon))
     draws = [(run.raw, run.reach) for run in runs] + [(fresh, reach)]
@@ -213,6 +226,11 @@ def on_noise(runs: Sequence[OneDraw], claim: Claim, rng: Randomness) -> Iterator
     added = np.array([one_pair.noisy_users(0, stage, rng) for _ in range(_DRAWS // 10)])
     fits = _lawful(added, float(exact(stage.epsilon)), np.full_like(added, _FAR), rng)
     yield Attack.by_noise("noise for users", "its law", len(added), claim, ok=fits)
+
+
+def _repeats(equal: Flags, chance: float) -> bool:
+    """Whether more draws are equal than by chance."""
+    return equal.any() and float(binom.sf(equal.sum() - 1, len(equal), chance)) < _RARE
 
 
 def _lawful(noise: Ints, rate: float, reach: Ints, rng: Randomness) -> bool:

@@ -181,7 +181,7 @@ class Recording:
         return self.seen.selected
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
-        coins = _Coins(self._source or rng)
+        coins = Coins(self._source or rng)
         contributions = real(hist, coins, *most)
         self.seen.spoken, self.seen.most, self.seen.coins = (
             brought(hist),
@@ -335,7 +335,7 @@ class Replay(Recording):
         coins = past.coins
         if self._gone is not None and self._gone in many and len(coins) == len(many):
             coins = np.delete(coins, np.searchsorted(many, self._gone))
-        return real(hist, _Coins(None, coins), *most)
+        return real(hist, Coins(None, coins), *most)
 
     def spread(self, real: Any, contributions: Any, halvings: Ints, *heaviest: Ints) -> Ints:
         weight = super().spread(real, contributions, halvings, *heaviest)
@@ -429,7 +429,7 @@ def account_of(release: Release) -> tuple[Any, ...]:
     return () if known is None else known.account.stages
 
 
-class _Coins:
+class Coins:
     """Random words that are recorded; or given words only."""
 
     seed: int | None = None

@@ -4,11 +4,13 @@ import slogan
 
 CONDITIONAL = slogan.PrivacyBudget(exp_epsilon="2", delta="0.5")
 END_TO_END = slogan.PrivacyBudget(epsilon="4", delta="0.1")
+FEW = slogan.PrivacyBudget(epsilon="1", delta="1e-3")
 MODES = {
     "exact": (slogan.ExactCounts(), CONDITIONAL),
     "laplace": (slogan.LaplaceCounts(bound="5", epsilon="1"), CONDITIONAL),
     "private": (slogan.PrivateCounts(), END_TO_END),
     "synthetic": (slogan.SyntheticUsers(), END_TO_END),
+    "one": (slogan.SyntheticUsers(contributions="one"), FEW),
 }
 
 

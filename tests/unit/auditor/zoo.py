@@ -13,9 +13,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from slogan.dp import accounting, private_rows, statistics, sums
+from slogan.dp import accounting, one_pair, private_rows, statistics, sums
+from slogan.dp.noise import discrete_laplace
 from slogan.dp.private_rows import FULL
-from slogan.dp.selection import pooled
+from slogan.dp.selection import _weights, pooled
 from slogan.dp.selection._weights import Contributions
 from slogan.dp.sums import BITS, Coverage, NoisySums
 from slogan.engines.duckdb import engine as duckdb_engine
@@ -27,10 +28,11 @@ from slogan.randomness import SeededRandomness
 from slogan.release.base import Release
 from slogan.release.job import Job
 from slogan.release.kinds import PrivateRowsRelease, SyntheticRelease
-from slogan.workflows import sanitize_private
+from slogan.workflows import sanitize_private, synthetic_users
 from slogan.workflows import synthesize as steward
 
 BOTH, SYNTHETIC, PRIVATE = ("synthetic", "private"), ("synthetic",), ("private",)
+ONE = ("one",)
 UNIT = 1 << BITS
 
 
@@ -247,7 +249,7 @@ def kinds_are_numbered_by_raw_counts():
         raw = hist.pair_total.astype(float)
         return real(hist, selected, spending, lambda p, _: group(p, raw[p]), **options)
 
-    with patched((steward, "measure", measure)):
+    with patched((synthetic_users, "measure", measure)):
         yield
 
 
@@ -260,7 +262,7 @@ def released_counts_are_capped_by_raw_counts():
             found, counts=replace(found.counts, steps=np.minimum(found.counts.steps, most))
         )
 
-    with patched((steward, "measure", measure)):
+    with patched((synthetic_users, "measure", measure)):
         yield
 
 
@@ -442,7 +444,7 @@ def the_best_of_three_measurements():
         tries = [real(hist, *given, **options) for _ in range(3)]
         return min(tries, key=lambda found: abs(found.sizes.users - hist.users))
 
-    with patched((steward, "measure", measure)):
+    with patched((synthetic_users, "measure", measure)):
         yield
 
 
@@ -456,6 +458,160 @@ def a_selection_repeated_until_it_is_large():
         return lambda *given: select(chosen, *given)
 
     with patched((steward.selection, "load", load)):
+        yield
+
+
+# --- one pair of each user ---
+
+
+@broken(ONE, "replay")
+def two_pairs_of_each_user_count():
+    with patched((_weights, "capped", lambda real, hist, rng, most: real(hist, rng, 2))):
+        yield
+
+
+@broken(ONE, "replay")
+def the_most_popular_pair_of_each_user_counts():
+    with patched((_weights, "capped", lambda _, hist, *__: best_of_each(hist, 1, hist.holders))):
+        yield
+
+
+@broken(ONE, "replay")
+def one_pair_of_users_with_few_pairs_only():
+    def count(real, hist, rng, most):
+        few = np.bincount(hist.user, minlength=hist.users) <= 12
+        return real(keep_rows(hist, few[hist.user] | (hist.holders[hist.pair] > 7)), rng, most)
+
+    with patched((_weights, "capped", count)):
+        yield
+
+
+@broken(ONE, "replay")
+def heavy_clicks_add_to_numbers_of_users():
+    def measure(real, hist, spending, rng):
+        found = real(hist, spending, rng)
+        more = np.minimum(hist.pair_total[found.pairs] // 1_000, 5)
+        return replace(found, clicks=found.clicks + more)
+
+    with patched((synthetic_users, "measure_one", measure)):
+        yield
+
+
+@broken(ONE, "replay")
+def numbers_above_300_have_no_noise():
+    def measure(real, hist, spending, rng):
+        found = real(hist, spending, rng)
+        exact = hist.holders[found.pairs]
+        return replace(found, clicks=np.where(exact > 300, exact, found.clicks))
+
+    with patched((synthetic_users, "measure_one", measure)):
+        yield
+
+
+def published_if(kept):
+    """A threshold on something else than the noisy number."""
+
+    def measure(real, hist, spending, rng):
+        found = real(hist, spending, rng)
+        some = kept(hist.holders[found.pairs], found.clicks, spending.draw.reach)
+        return replace(found, pairs=found.pairs[some], clicks=found.clicks[some])
+
+    return patched((synthetic_users, "measure_one", measure))
+
+
+@broken(ONE, "replay")
+def pairs_of_a_few_users_are_dropped_by_raw_numbers():
+    with published_if(lambda exact, noisy, reach: exact > 10):
+        yield
+
+
+@broken(ONE, "noise")
+def the_exact_number_of_all_users():
+    with patched((one_pair, "noisy_users", lambda real, users, *_: users)):
+        yield
+
+
+@broken(ONE, "replay")
+def one_pair_is_drawn_twice_and_the_larger_release_kept():
+    def made(real, *given, **options):
+        return max((real(*given, **options) for _ in range(2)), key=lambda made: made[0].clicks)
+
+    with patched((steward, "make_users_of_one", made)):
+        yield
+
+
+@broken(ONE, "replay")
+def a_reach_by_the_number_of_users():
+    with patched((one_pair, "reaches", lambda real, n, *given: real(n, *given) - n % 2)):
+        yield
+
+
+@broken(ONE, "noise")
+def noise_that_is_not_truncated():
+    def noise(real, reach, rng, *, epsilon):
+        return discrete_laplace(len(reach), rng, scale=1 / epsilon)
+
+    with patched((one_pair, "truncated_geometric", noise)):
+        yield
+
+
+@broken(ONE, "noise")
+def noise_of_half_the_size():
+    def noise(real, reach, rng, *, epsilon):
+        return real(reach, rng, epsilon=2 * epsilon)
+
+    with patched((one_pair, "truncated_geometric", noise)):
+        yield
+
+
+@broken(ONE, "noise")
+def noise_of_one_pair_from_a_constant_seed():
+    def noise(real, reach, rng, *, epsilon):
+        return real(reach, SeededRandomness(5), epsilon=epsilon)
+
+    with patched((one_pair, "truncated_geometric", noise)):
+        yield
+
+
+@broken(ONE, "noise")
+def noise_that_only_adds():
+    def noise(real, reach, rng, *, epsilon):
+        return np.abs(real(reach, rng, epsilon=epsilon))
+
+    with patched((one_pair, "truncated_geometric", noise)):
+        yield
+
+
+@broken(ONE, "noise")
+def half_the_noise_on_the_number_of_all_users():
+    def noisy(real, users, stage, rng):
+        return users + (real(users, stage, rng) - users) // 2
+
+    with patched((one_pair, "noisy_users", noisy)):
+        yield
+
+
+@broken(ONE, "noise")
+def one_noise_for_every_pair():
+    def noise(real, reach, rng, *, epsilon):
+        return np.clip(np.full_like(reach, real(reach[:1], rng, epsilon=epsilon)[0]), -reach, reach)
+
+    with patched((one_pair, "truncated_geometric", noise)):
+        yield
+
+
+@broken(ONE, "statistics")
+def a_reach_one_too_short():
+    def shorter(real, *given):
+        return np.maximum(real(*given) - 1, 0)
+
+    with patched((one_pair, "reaches", shorter)):
+        yield
+
+
+@broken(ONE, "account")
+def twice_the_budget_of_one_pair():
+    with patched((one_pair, "spendable", lambda real, budget: tuple(2 * n for n in real(budget)))):
         yield
 
 
