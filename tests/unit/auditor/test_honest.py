@@ -69,6 +69,16 @@ def test_every_format_is_replayed(tmp_path, monkeypatch, format):
     )
 
 
+@pytest.mark.parametrize("shape", ROWS)
+def test_one_pair_of_each_user_passes_on_every_shape(tmp_path, shape):
+    kind, budget = MODES["one"]
+    found = slogan.audit(write(tmp_path / "log.tsv", ROWS[shape]), budget, kind, trials=400, seed=1)
+
+    assert caught(found) == set()
+    assert {a.evidence for a in found.attacks} == {"replay", "noise", "statistics", "account"}
+    assert sum(a.evidence == "replay" for a in found.attacks) >= 13
+
+
 def test_a_log_of_events_without_a_header_is_replayed(tmp_path, monkeypatch):
     file = write(tmp_path / "log.tsv", [row[:3] for row in ROWS["site visits"]], header="")
     log = slogan.read(file, columns=("user", "query", "url"))

@@ -610,8 +610,13 @@ def a_reach_one_too_short():
 
 
 @broken(ONE, "account")
-def twice_the_budget_of_one_pair():
-    with patched((one_pair, "spendable", lambda real, budget: tuple(2 * n for n in real(budget)))):
+def less_noise_of_one_pair_than_the_account_says():
+    def measure(real, hist, spending, rng):
+        loud = replace(spending, draw=replace(spending.draw, epsilon=2 * spending.draw.epsilon))
+        stages = accounting.Account((spending.draw, spending.users))
+        return replace(real(hist, loud, rng), account=stages)
+
+    with patched((synthetic_users, "measure_one", measure)):
         yield
 
 
