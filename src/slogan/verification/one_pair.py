@@ -123,11 +123,13 @@ def outputs(evidence: Evidence) -> Finding:
     rate = float(part(_stages(evidence)[1], "epsilon"))
     everyone = published.clicks_released + published.clicks_other
     bins = published.users_by_pairs
+    _, clicks, pairs = evidence.compared.shown_users()
     measured = (published.clicks_released, published.clicks_other)
     faults = {
         # noise of e^(−rate·|x|) is so large with a chance of at most 2·FALSE_ALARM
         "all users": abs(everyone - evidence.compared.users) > -math.log(FALSE_ALARM) / rate + 1,
         "users by pairs": (bins[1], bins[0]) != measured or any(bins[2:]),
+        "users of one pair and one click": bool((clicks != 1).any() or (pairs != 1).any()),
         "synthetic users": evidence.compared.clicks != published.clicks_released
         and evidence.manifest.parameters.get("output_size") is None
         and evidence.manifest.parameters.get("objective") in _KEPT_AS_MEASURED,

@@ -6,10 +6,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from tests.helpers import write
+from tests.helpers import write, write_pages
 
 import slogan
 from slogan.dp import one_pair
+from slogan.manifest.manifest import Manifest
+from slogan.storage.atomic import sha256_of
 from slogan.verification.verify import verify
 
 BUDGET = slogan.PrivacyBudget(epsilon="1", delta="1e-4")
@@ -79,6 +81,31 @@ def test_another_number_of_users_is_refused(log, tmp_path):
 
     folder = made(log, tmp_path / "out", discrete_laplace=many, truncated_geometric=quiet)
     assert "outputs" in failed(log, folder)
+
+
+def merged(folder, pairs):
+    """Make users who hold several pairs of the released ones; all else stays."""
+    file, manifest = folder / "public/log.tsv", folder / "public/manifest.json"
+    header, *rows = file.read_text().splitlines()
+    rows = [row.split("\t") for row in rows]
+    of_pair = {row[1]: row for row in reversed(rows)}
+    for row in list(of_pair.values())[1:pairs]:
+        row[0] = next(iter(of_pair.values()))[0]
+    rows.sort(key=lambda row: (int(row[0]), *map(str.encode, row[1:3])))
+    file.write_text("".join(f"{line}\n" for line in [header, *map("\t".join, rows)]))
+    told = json.loads(manifest.read_text())
+    told["log"]["sha256"] = sha256_of(file)
+    made = Manifest.model_validate(told)
+    manifest.write_text(made.model_dump_json(indent=2) + "\n")
+    write_pages(folder / "public", made)
+    return folder
+
+
+def test_a_user_of_several_pairs_is_refused(log, tmp_path):
+    """A user of the log's own pairs among made-up ones, who have one each."""
+    made(log, tmp_path / "out")
+    assert failed(log, merged(tmp_path / "out", 1)) == set()
+    assert failed(log, merged(tmp_path / "out", 2)) == {"outputs"}
 
 
 def edited(folder, change):
