@@ -46,6 +46,8 @@ _POINTS = 3
 """The least number of points of every user but the attacked ones when rows are drawn."""
 _SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
 
+Places = list[tuple[ModuleType, str, Callable[..., Any]]]
+
 
 class PartedError(Exception):
     """The replay differs from the recorded run, and cannot continue."""
@@ -145,7 +147,16 @@ class Recording:
     @contextmanager
     def _installed(self, selecting: ModuleType) -> Generator[None]:
         """Replace the functions of the verb, under the names it calls them by."""
-        places: list[tuple[ModuleType, str, Callable[..., Any]]] = [
+        with ExitStack() as undo:
+            for module, name, stand_in in self._places(selecting):
+                if (real := getattr(module, name, None)) is not None:
+                    undo.callback(setattr, module, name, real)
+                    setattr(module, name, partial(stand_in, real))
+            yield
+
+    def _places(self, selecting: ModuleType) -> Places:
+        """The functions that draw or add up, with what stands in for them."""
+        return [
             (selecting, "select", self.select),
             (selecting, "capped", self.capped),
             (selecting, "spread", self.spread),
@@ -157,12 +168,6 @@ class Recording:
             (private_rows, "poisson", self.poisson),
             (private_rows, "uniform_below", self.uniform_below),
         ]
-        with ExitStack() as undo:
-            for module, name, stand_in in places:
-                if (real := getattr(module, name, None)) is not None:
-                    undo.callback(setattr, module, name, real)
-                    setattr(module, name, partial(stand_in, real))
-            yield
 
     # --- selection ---
 
@@ -310,12 +315,12 @@ class Replay(Recording):
         self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
     ) -> Any:
         before, past = self._past.read, self._past
-        if before is None or not _same(brought(hist), _without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone)):
             raise PartedError("rows read")
         selected = real(hist, budget, rng)
         if past.selected is None:
             raise PartedError("exit")
-        expected = np.searchsorted(_kept(before, self._gone), past.selected.pairs)
+        expected = np.searchsorted(kept(before, self._gone), past.selected.pairs)
         if not past.rounds:  # a selector that is not replayed: use its recorded selection
             return replace(past.selected, pairs=expected)
         if not np.array_equal(selected.pairs, expected):
@@ -324,7 +329,7 @@ class Replay(Recording):
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
         past, before = self._past, self._past.spoken
-        if before is None or not _same(brought(hist), _without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone)):
             raise PartedError("selection")
         many = np.flatnonzero(np.bincount(before.user, minlength=before.users) > past.most)
         coins = past.coins
@@ -337,13 +342,13 @@ class Replay(Recording):
         before, this, hist = self._recorded(), self.seen.rounds[-1], self._past.spoken
         if hist is None:
             raise PartedError("selection")
-        kept = _kept(hist, self._gone)
+        left = kept(hist, self._gone)
         own = np.zeros(hist.pairs, dtype=np.bool_)
         own[hist.pair[hist.user == self._gone]] = True
-        moved = before.weight[kept] - this.weight
-        alone = np.delete(before.weight, kept)
-        known = this.halvings == before.halvings[kept]
-        fits = (moved >= 0).all() and not moved[~own[kept]].any() and known[this.held].all()
+        moved = before.weight[left] - this.weight
+        alone = np.delete(before.weight, left)
+        known = this.halvings == before.halvings[left]
+        fits = (moved >= 0).all() and not moved[~own[left]].any() and known[this.held].all()
         if not fits or _square(moved) + _square(alone) > UNIT**2:
             self.differs.add("selection")
         return weight
@@ -360,8 +365,8 @@ class Replay(Recording):
         hist = self._past.spoken
         if hist is None or variance != before.variance:
             raise PartedError("selection")
-        kept, tried = _kept(hist, self._gone), this.tried
-        old = kept[tried]
+        tried = this.tried
+        old = kept(hist, self._gone)[tried]
         if not np.isin(old, before.tried).all():
             raise PartedError("selection")
         noise = before.noise[np.searchsorted(before.tried, old)]
@@ -455,23 +460,23 @@ def _alone(hist: PairHistogram, user: int) -> PairHistogram:
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
 
 
-def _kept(hist: PairHistogram, gone: int | None) -> Ints:
+def kept(hist: PairHistogram, gone: int | None) -> Ints:
     """The remaining pairs without a user, by their old numbers."""
     left = hist.pair if gone is None else hist.pair[hist.user != gone]
     return np.flatnonzero(np.bincount(left, minlength=hist.pairs))
 
 
-def _without(hist: PairHistogram, gone: int | None) -> PairHistogram:
+def without(hist: PairHistogram, gone: int | None) -> PairHistogram:
     """The histogram of the log without a user, as an engine numbers it."""
     rows = np.ones(len(hist.user), dtype=np.bool_) if gone is None else hist.user != gone
-    kept, users = _kept(hist, gone), np.unique(hist.user[rows])
+    left, users = kept(hist, gone), np.unique(hist.user[rows])
     return PairHistogram(
         user=np.searchsorted(users, hist.user[rows]),
-        pair=np.searchsorted(kept, hist.pair[rows]),
+        pair=np.searchsorted(left, hist.pair[rows]),
         count=hist.count[rows],
         users=len(users),
-        pairs=len(kept),
-        query=np.unique(hist.query[kept], return_inverse=True)[1].astype(np.int64),
+        pairs=len(left),
+        query=np.unique(hist.query[left], return_inverse=True)[1].astype(np.int64),
     )
 
 

@@ -173,18 +173,26 @@ def measure_one(hist: AnyHistogram, spending: OnePairSpending, rng: Randomness) 
     speakers = capped(hist, rng, 1).speakers
     held = np.flatnonzero(speakers)
     # a pair without users could only get noise within its reach, so it is never published
-    coin = (rng.words(len(held)) >> np.uint64(32)).astype(np.int64)
-    reach = draw.reach - (coin >= int(exact(draw.often) * _COIN))
+    reach = reaches(len(held), draw, rng)
     noisy = speakers[held] + truncated_geometric(reach, rng, epsilon=exact(draw.epsilon))
     kept = noisy > reach
-    scale = 1 / exact(spending.users.epsilon)
-    everyone = int(speakers.sum()) + int(discrete_laplace(1, rng, scale=scale)[0])
     return OnePair(
         pairs=held[kept],
         clicks=noisy[kept],
-        everyone=everyone,
+        everyone=noisy_users(int(speakers.sum()), spending.users, rng),
         account=Account((draw, spending.users)),
     )
+
+
+def reaches(n: int, draw: TruncatedGeometric, rng: Randomness) -> Ints:
+    """The reach of the noise of n pairs: each a coin of the pair's own."""
+    coin = (rng.words(n) >> np.uint64(32)).astype(np.int64)
+    return draw.reach - (coin >= int(exact(draw.often) * _COIN)).astype(np.int64)
+
+
+def noisy_users(users: int, stage: Approximate, rng: Randomness) -> int:
+    """The number of all users, with discrete Laplace noise."""
+    return users + int(discrete_laplace(1, rng, scale=1 / exact(stage.epsilon))[0])
 
 
 def truncated_geometric(reach: Ints, rng: Randomness, *, epsilon: Fraction) -> Ints:
