@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.planning.solvers import Effort
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import Packing, linked
@@ -54,6 +54,8 @@ _ROUGHLY = 0.1
 # The relaxation may take this share of the time before the search begins, and continues in a thread
 # beside it; on large logs it takes longer to find prices.
 _FOR_PRICES, _FOR_LARGE_PRICES = 0.05, 0.25
+# The linear program of the counts may take this share; it is soon solved unless the log is large.
+_FOR_COUNTS = 0.25
 # Branch and bound on clicks starts from its cuts, so the relaxation ends there after this share.
 _FOR_CUTS = 0.25
 # Adding new rows takes about as long as adding the first ones, or slightly longer.
@@ -179,11 +181,18 @@ class Search:
     def adopt(self, x: Ints) -> None:
         """Continue from these counts if they release more than the best so far."""
         if x.sum() > self.size:
-            state = self._filled(x[self._problem.kept])
-            if state.x.sum() > self.size:
-                self._x, self._without_gain, self._gained = state.x.copy(), 0, time.monotonic()
-                for other in self._states:
-                    search.move_to(self._x, self._matrix, other)
+            self._continue_from(self._filled(x[self._problem.kept]).x)
+
+    def round_down(self, x: Floats) -> None:
+        """Fractional counts, rounded down and filled up, if they are better in some region."""
+        rounded = self._filled(np.floor(x[self._problem.kept]).astype(np.int64)).x
+        self._continue_from(best_of_both(self._problem, self._x, rounded))
+
+    def _continue_from(self, x: Ints) -> None:
+        if x.sum() > self.size:
+            self._x, self._without_gain, self._gained = x.copy(), 0, time.monotonic()
+            for state in self._states:
+                search.move_to(self._x, self._matrix, state)
 
     def _filled(self, start: Ints | None = None) -> Any:
         """The state that releases what fits of the start, then of all other pairs, in order."""
@@ -230,6 +239,8 @@ class _Race:
         self._bound = int(problem.upper.sum())
         entries = int(problem.upper @ np.diff(problem.columns.indptr))
         most = min(_PLAIN, _MOST_TIMES * problem.columns.nnz)
+        self._rounded = 0
+        """How many answers of the relaxation were rounded for the search."""
         self._provable = self._bound < _LARGE and entries <= most
         self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
 
@@ -254,7 +265,7 @@ class _Race:
                     time.sleep(_PAUSE)
                 else:
                     search.round(self._share_over)
-                self._exchange(search)
+                self._exchange(search, relaxed)
                 self._lower(relaxed)
                 self._effort.report(search.size, self._bound)
         finally:
@@ -278,6 +289,11 @@ class _Race:
             self._effort.report(0, math.floor(relaxed.bound))
             return time.monotonic() > first or self._proven
 
+        if min(self._problem.pairs, len(self._problem.limit)) < _LARGE:
+            patience = ready + left * _FOR_COUNTS
+            relaxed.begin(lambda: time.monotonic() > patience or self._proven)
+            if self._obvious(relaxed):
+                return relaxed, -math.inf
         if large:
             relaxed.solve(late, enough=_ROUGHLY)
         else:
@@ -287,6 +303,10 @@ class _Race:
         if self._provable:
             return relaxed, ready + left * _FOR_CUTS
         return relaxed, self._deadline - _AS_LONG_AGAIN * (ready - begin)
+
+    def _obvious(self, relaxed: Relaxation) -> bool:
+        """Whether what is released in the order of prices already meets the bound."""
+        return Search(self._problem, relaxed, self._effort.start).size >= math.floor(relaxed.bound)
 
     @property
     def _share_over(self) -> float:
@@ -327,8 +347,14 @@ class _Race:
         if len(running) > 1 or weaker.bound > relaxed.bound:
             weaker.cancel()  # what it has found until it ends is still used
 
-    def _exchange(self, search: Search) -> None:
-        """Let the search and branch and bound continue from the best counts of both."""
+    def _exchange(self, search: Search, relaxed: Relaxation) -> None:
+        """Let the search and branch and bound continue from the best counts of both.
+
+        New fractions, rounded down and filled up, are another start of the search.
+        """
+        if relaxed.solved > self._rounded:
+            self._rounded = relaxed.solved
+            search.round_down(relaxed.x)
         for proof in self._proofs:
             search.adopt(proof.counts)
             proof.offer(search.x)
