@@ -237,6 +237,15 @@ def _grow(m: Any, pair: Any, part: Any, order: Any, used: Any) -> Any:
     return np.array(start), np.array(members)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fractions:
+    """Fractional counts, the price of each pair with them, and the bound that the prices prove."""
+
+    x: Floats
+    price: Floats
+    bound: float
+
+
 class Relaxation:
     """max Σx, Ax ≤ limit, 0 ≤ x ≤ upper by a `Walk`; rows are added when they are violated.
 
@@ -259,14 +268,17 @@ class Relaxation:
         self._stack((self._clicks.rows, ordered, cliques), most)
         self.at_rest = False
         """Whether the bound has converged."""
-        self.solved = 0
-        """How often the linear program was solved exactly."""
+        self.answer: Fractions | None = None
+        """The last solution that the method came to rest at; other threads may read it."""
 
     def _stack(self, rows: tuple[sp.csr_array, ...], limits: tuple[Floats, ...]) -> None:
         self.rows = sp.csr_array(sp.vstack(rows, format="csr"))
         self._columns = sp.csr_array(self.rows.T)
         self.limit = np.concatenate(limits)
         self._y = np.concatenate([self._y, np.zeros(len(self.limit) - len(self._y))])
+
+    def _publish(self) -> None:
+        self.answer = Fractions(x=self.x, price=self.price, bound=self.bound)
 
     @property
     def x(self) -> Floats:
@@ -318,31 +330,31 @@ class Relaxation:
             self._adopt(answer.z, np.maximum(0.0, -answer.prices))
         return None
 
-    def begin(self, late: Late) -> None:
+    def begin(self, late: Late) -> bool:
         """Start from an optimal vertex of the linear program of the counts, if it is soon found.
 
         It has a third of the entries, so an interior-point method finds it in a moment. On dense
         logs, where splitting clicks gains little, its bound is nearly as good.
         """
         problem = self._problem
-        if problem.columns.nnz == 0:
-            return
-        if problem.columns.nnz > _INTERIOR and problem.pairs > _FEW_PAIRS:
-            return
+        many = problem.columns.nnz > _INTERIOR and problem.pairs > _FEW_PAIRS
+        if problem.columns.nnz == 0 or many:
+            return False
         alone = Effort(time_limit=np.inf)
         running = Running(plain(problem), alone, integer=False, method="ipm")
         while not running.ends_within(_PAUSE):
             if late():
                 running.abandon()
-                return
+                return False
         answer = running.wait()
         if answer.z is None or answer.prices is None:
-            return
+            return False
         y = np.zeros(len(self.limit))
         y[: len(problem.limit)] = np.maximum(0.0, -answer.prices)
         above = np.clip(answer.z, 0.0, problem.upper)[self._clicks.pair] - (self._clicks.rank - 1)
         self._adopt(np.clip(above, 0.0, self.upper), y)
         self.at_rest = False
+        return self.answer is not None
 
     def _beside(self) -> Running:
         program = Model(
@@ -362,7 +374,7 @@ class Relaxation:
         if bound <= self.bound:
             self.bound, self._price, self._y, self._z = bound, price, y, z
             self.at_rest = True
-            self.solved += 1
+            self._publish()
 
     def _step(self, late: Late, enough: float) -> None:
         here, self.at_rest = np.inf, False
@@ -389,6 +401,8 @@ class Relaxation:
             if stretch > (2 if enough <= _AT_REST else 0) and before - here < enough * here:
                 break
         self.at_rest = enough <= _AT_REST
+        if self.at_rest:
+            self._publish()
 
     def tighten_on(self, late: Late) -> None:
         """Add rows and continue until that no longer helps or it is late."""
