@@ -132,10 +132,11 @@ class Synthesis:
         str, Parameter(help=f"How pairs are selected: {_SELECTORS}. When in doubt, leave it out.")
     ] = PrivateCounts.selector
     contributions: Annotated[
-        Literal["several", "one"],
+        Literal["several", "one", "auto"],
         Parameter(
             help="one: nearly every user of such logs has a single pair, such as one query per "
-            "visitor. Then one draw measures all, and made-up users have one pair each."
+            "visitor. Then one draw measures all, and made-up users have one pair each. auto: a "
+            "private look decides, for 1% of ε. When in doubt about such a log, auto."
         ),
     ] = "several"
 

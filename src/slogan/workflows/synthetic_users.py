@@ -24,14 +24,19 @@ def make_users_of_one(
     budget: PrivacyBudget,
     spending: OnePairSpending,
     *,
+    before: Account = Account(),
     objective: Objective,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, OnePair]:
-    """Measure one pair of each user, and make up users with one pair each (Theorem T)."""
+    """Measure one pair of each user, and make up users with one pair each (Theorem T).
+
+    `before` has the stages that decided to do so.
+    """
     hist = counted.rows
     with steps.step("selection"):
         statistics = measure_one(hist, spending, rng)
+        statistics = replace(statistics, account=before + statistics.account)
     statistics.account.require(budget)
     if not len(statistics.pairs):
         raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
@@ -52,15 +57,20 @@ def make_users(
     spending: Spending,
     select: Selector,
     *,
+    before: Account = Account(),
     objective: Objective,
     group: Groups | None,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, Statistics]:
-    """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
+    """Select, measure and make up users: all of Theorem S, on a log that was counted whole.
+
+    `before` has the stages that came first.
+    """
     hist = counted.rows
     with steps.step("selection"):
         selected = select(hist, spending.selection, rng)
+        selected = replace(selected, stages=(*before.stages, *selected.stages))
     if not len(selected.pairs):
         raise too_few(hist, counted.users, spending.weight_needed, Account(selected.stages))
     statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)
