@@ -1,4 +1,4 @@
-"""The look that decides how many pairs of a user count: its cost, and whether it may have decided so.
+"""The look that decides how many pairs of a user count: its cost, and what it may have decided.
 
 Where it was declared, there is no such look.
 """

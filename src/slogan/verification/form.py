@@ -90,7 +90,10 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "contributions": _one_of("one", "auto"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
         "association": _one_of("auto", *_GROUPINGS),
-        "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
+        **dict.fromkeys(("vocabulary", "hints"), _is_name),
+        "public_pairs": _whole,
+        **dict.fromkeys(("vocabulary_sha256", "hints_sha256"), _is_digest),
+        "taxonomy_sha256": _is_digest,
         "accept_weak_privacy": _one_of("yes"),
         **dict.fromkeys(
             (
@@ -104,6 +107,14 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
             _number,
         ),
     }
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and is_label(value)
+
+
+def _is_digest(value: object) -> bool:
+    return _DIGEST.fullmatch(str(value)) is not None
 
 
 def _fields(package: str, module: str) -> tuple[str, ...]:

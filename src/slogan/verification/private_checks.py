@@ -249,7 +249,20 @@ SYNTHETIC_USERS_ACCOUNT: Checks = {
     "constants": _by_contributions(_user_constants, one_pair.constants),
     "scales": _by_contributions(_user_scales, one_pair.scales),
 }
+
+
+def _public_pairs(evidence: Evidence) -> Finding:
+    """Check that as many pairs are public, by the files given, as the manifest says."""
+    stated, number = evidence.manifest.parameters.get("public_pairs"), evidence.declared
+    if (stated or 0) != number:
+        return False, f"{number:,} pairs are public by the files given, not as many as stated"
+    if not number:
+        return True, "no pair was declared public"
+    return True, f"{number:,} pairs are those of the named files; that they are public is your word"
+
+
 SYNTHETIC_USERS: Checks = {
+    "public_pairs": _public_pairs,
     "selectable": _selectable,
     "noise": _by_contributions(counts_noisy, one_pair.noise),
     "outputs": _by_contributions(outputs_noisy, one_pair.outputs),

@@ -28,6 +28,7 @@ from slogan.workflows.arguments import (
     objective_from,
     require_exact_counts,
 )
+from slogan.workflows.public_knowledge import public_knowledge
 from slogan.workflows.synthetic_users import make_users, make_users_of_one
 
 Contributions = Literal["several", "one", "auto"]
@@ -46,6 +47,8 @@ def synthesize(
     taxonomy: str | Path | None = None,
     selector: str = selection.DEFAULT,
     contributions: Contributions = "several",
+    vocabulary: str | Path | None = None,
+    hints: str | Path | None = None,
     engine: EngineChoice = "duckdb",
     output: str | Path | None = None,
     force: bool = False,
@@ -73,6 +76,9 @@ def synthesize(
         contributions: "one" if nearly every user has a single pair, such as one query per visitor:
             then one draw measures all, and synthetic users have one pair each. "auto": a private
             look decides, for 1% of ε. Else "several".
+        vocabulary: A public file, not made from the log, with a pair (query, tab, url), a query or
+            a site per line. These pairs need fewer users, and may be released without one.
+        hints: An earlier release, whose pairs are public by now, to the same effect.
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
@@ -89,6 +95,12 @@ def synthesize(
     require_exact_counts(goal, None)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
     require_contributions(contributions, association, selector)
+    listing = vocabulary is not None or hints is not None
+    if listing and (contributions != "several" or selector != selection.DEFAULT):
+        raise OptionError(
+            "--vocabulary and --hints need --contributions several and the default --selector",
+            hint="leave these options out",
+        )
     if contributions == "one":
         association = INDEPENDENT
     kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
@@ -111,7 +123,8 @@ def synthesize(
     ) as job:
         kinds = kinds.for_log(urls=job.log.columns.url is not None)
         with job.steps.step("count"):
-            counted = job.engine.count(job.log, unique_pairs=True)
+            public = public_knowledge(job.log, vocabulary, hints)
+            counted = job.engine.count(job.log, unique_pairs=True, listed=public.pairs)
             possible = most_pairs(counted.rows, spendable)
         ids, looked, spending = job.id_kind(), Account(), planned
         if isinstance(planned, Undecided):
@@ -141,6 +154,7 @@ def synthesize(
                 steps=job.steps,
             )
             chosen = {"selector": selector, **constants(spending), **statistics.looked}
+        chosen |= public.parameters(len(counted.listed))
         if contributions != "several":
             chosen |= {"contributions": contributions}
         if looked.stages:
@@ -156,6 +170,7 @@ def synthesize(
             statistics=statistics,
             spending=spending,
             pairs_possible=possible,
+            public_pairs=counted.public_pairs(statistics.pairs),
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account
+from slogan.dp.accounting import NO_STAGES, Account
 from slogan.dp.grouping import Groups
 from slogan.dp.one_pair import OnePair, OnePairSpending, measure_one
 from slogan.dp.selection import Selector
@@ -24,7 +24,7 @@ def make_users_of_one(
     budget: PrivacyBudget,
     spending: OnePairSpending,
     *,
-    before: Account = Account(),
+    before: Account = NO_STAGES,
     objective: Objective,
     rng: Randomness,
     steps: Steps,
@@ -57,7 +57,7 @@ def make_users(
     spending: Spending,
     select: Selector,
     *,
-    before: Account = Account(),
+    before: Account = NO_STAGES,
     objective: Objective,
     group: Groups | None,
     rng: Randomness,
@@ -69,7 +69,8 @@ def make_users(
     """
     hist = counted.rows
     with steps.step("selection"):
-        selected = select(hist, spending.selection, rng)
+        known = {"listed": counted.listed} if len(counted.listed) else {}
+        selected = select(hist, spending.selection, rng, **known)
         selected = replace(selected, stages=(*before.stages, *selected.stages))
     if not len(selected.pairs):
         raise too_few(hist, counted.users, spending.weight_needed, Account(selected.stages))
