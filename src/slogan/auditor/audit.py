@@ -171,8 +171,9 @@ class Attacker:
             if isinstance(mode, PrivateCounts):
                 return sanitize(log, self.budget, counts=mode, seed=seed, **options)
             kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
+            public = {"vocabulary": mode.vocabulary, "hints": mode.hints}
             selector = {"selector": mode.selector}
-            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **options)
+            return synthesize(log, self.budget, seed=seed, **kinds, **public, **selector, **options)
 
         return WholeVerb(
             verb=verb,

@@ -57,6 +57,13 @@ def verify(
 
     It uses exact arithmetic, and shares no code with the verbs that release. Exit code 4 if a check
     fails.
+
+    Parameters
+    ----------
+    vocabulary
+        The list of public pairs, if the release used one.
+    hints
+        The earlier release that it used, if it did.
     """
     budget = None if budgeting == AgreedBudget() else budgeting.budget()
 

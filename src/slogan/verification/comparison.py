@@ -26,6 +26,7 @@ _AT_ONCE = 200_000
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
+    CREATE TABLE IF NOT EXISTS declared (query VARCHAR, url VARCHAR);
     CREATE TABLE pairs AS
     SELECT row_number() OVER () AS pair, query, url, released,
            coalesce(total, 0) AS total, coalesce(holders, 0) AS holders
