@@ -225,8 +225,15 @@ class CuratorPage(Page):
                 weight = "users of a pair, of whom one pair each counts, for it to be released"
             kept = int(100 * c.association_kept)
             most = f"of at most {ceil(c.pairs_possible):,} that any method with this guarantee can "
+            most += "release on average, on this log"
+            if (known := c.public_pairs) is not None:
+                most += (
+                    f", without public knowledge; {known.listed:,} pairs were declared public, "
+                    f"{known.in_log:,} of them are in the log, {known.of_one_user:,} of one user "
+                    f"only, and {known.released:,} were selected"
+                )
             return [
-                Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
+                Fact("Pairs", f"{c.pairs_out:,}", most),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
                 Fact("Association", f"{c.association} ({kept}% kept)", pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),
