@@ -42,7 +42,7 @@ from slogan.workflows.arguments import (
 )
 from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
-from slogan.workflows.synthesize import is_one, synthesize
+from slogan.workflows.synthesize import synthesize
 from slogan.workflows.synthetic_users import make_users, make_users_of_one
 
 _NEARLY = 1 - 1e-9
@@ -154,7 +154,7 @@ class Attacker:
             yield from self.whole(engine, users).attacked(log, host, hist)
             if isinstance(users, PrivateCounts):
                 yield from self.private(hist, users)
-            elif is_one(users.contributions, users.association, users.selector):
+            elif users.contributions == "one":
                 yield from self.one(hist)
             else:
                 kinds = Kinds.from_options(users.association, users.taxonomy)
@@ -175,7 +175,8 @@ class Attacker:
                 return sanitize(log, self.budget, counts=mode, seed=seed, **options)
             kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
             chosen = {"selector": mode.selector, "contributions": mode.contributions}
-            return synthesize(log, self.budget, seed=seed, **kinds, **chosen, **options)
+            public = {"vocabulary": mode.vocabulary, "hints": mode.hints}
+            return synthesize(log, self.budget, seed=seed, **kinds, **chosen, **public, **options)
 
         return WholeVerb(
             verb=verb,

@@ -44,6 +44,7 @@ _LATER = 10
 """One in this many is pushed in the second round only."""
 _POINTS = 3
 """The least number of points of every user but the attacked ones when rows are drawn."""
+NO_PAIRS = np.zeros(0, dtype=np.int64)
 _SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
 
 Places = list[tuple[ModuleType, str, Callable[..., Any]]]
@@ -97,6 +98,8 @@ class Transcript:
     """The histogram that contributions were bounded in, with the bound."""
     most: int = 0
     coins: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    listed: Ints = field(default_factory=lambda: NO_PAIRS)
+    """The pairs that are public knowledge."""
     selected: Selected | None = None
     rounds: list[Weighed] = field(default_factory=list[Weighed])
     stages: dict[str, Summed] = field(default_factory=dict[str, Summed])
@@ -172,12 +175,17 @@ class Recording:
     # --- selection ---
 
     def select(
-        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+        self,
+        real: Any,
+        hist: AnyHistogram,
+        budget: SelectionBudget,
+        rng: Randomness,
+        listed: Ints = NO_PAIRS,
     ) -> Any:
         if self.seen.read is not None:  # a second selection could be used to pick the better one
             raise PartedError("selection")
-        self.seen.read = brought(hist)
-        self.seen.selected = real(hist, budget, rng)
+        self.seen.read, self.seen.listed = brought(hist), listed
+        self.seen.selected = real(hist, budget, rng, **_known(listed))
         return self.seen.selected
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
@@ -193,9 +201,15 @@ class Recording:
     def spread(self, real: Any, contributions: Any, halvings: Ints, *heaviest: Ints) -> Ints:
         weight = real(contributions, halvings, *heaviest)
         self.seen.rounds.append(
-            Weighed(halvings=halvings.copy(), held=contributions.held, weight=weight)
+            Weighed(halvings=halvings.copy(), held=self._open(contributions), weight=weight)
         )
         return weight
+
+    def _open(self, contributions: Any) -> Flags:
+        """The pairs that may be selected: held, or public."""
+        held: Flags = contributions.held.copy()
+        held[self.seen.listed] = True
+        return held
 
     def selection_noise(
         self, real: Any, n: int, rng: Randomness, *, variance: Fraction, grid: Fraction
@@ -312,15 +326,23 @@ class Replay(Recording):
         return sorted(self.differs)
 
     def select(
-        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+        self,
+        real: Any,
+        hist: AnyHistogram,
+        budget: SelectionBudget,
+        rng: Randomness,
+        listed: Ints = NO_PAIRS,
     ) -> Any:
         before, past = self._past.read, self._past
-        if before is None or not _same(brought(hist), without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone, past.listed)):
             raise PartedError("rows read")
-        selected = real(hist, budget, rng)
+        if not np.array_equal(listed, np.searchsorted(self._kept(before), past.listed)):
+            raise PartedError("public pairs")
+        self.seen.listed = listed
+        selected = real(hist, budget, rng, **_known(listed))
         if past.selected is None:
             raise PartedError("exit")
-        expected = np.searchsorted(kept(before, self._gone), past.selected.pairs)
+        expected = np.searchsorted(self._kept(before), past.selected.pairs)
         if not past.rounds:  # a selector that is not replayed: use its recorded selection
             return replace(past.selected, pairs=expected)
         if not np.array_equal(selected.pairs, expected):
@@ -329,7 +351,7 @@ class Replay(Recording):
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
         past, before = self._past, self._past.spoken
-        if before is None or not _same(brought(hist), without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone, past.listed)):
             raise PartedError("selection")
         many = np.flatnonzero(np.bincount(before.user, minlength=before.users) > past.most)
         coins = past.coins
@@ -342,7 +364,7 @@ class Replay(Recording):
         before, this, hist = self._recorded(), self.seen.rounds[-1], self._past.spoken
         if hist is None:
             raise PartedError("selection")
-        left = kept(hist, self._gone)
+        left = self._kept(hist)
         own = np.zeros(hist.pairs, dtype=np.bool_)
         own[hist.pair[hist.user == self._gone]] = True
         moved = before.weight[left] - this.weight
@@ -352,6 +374,10 @@ class Replay(Recording):
         if not fits or _square(moved) + _square(alone) > UNIT**2:
             self.differs.add("selection")
         return weight
+
+    def _kept(self, hist: PairHistogram) -> Ints:
+        """The pairs of the smaller log, by their numbers in the larger one."""
+        return kept(hist, self._gone, self._past.listed)
 
     def _recorded(self) -> Weighed:
         if len(self.seen.rounds) > len(self._past.rounds):
@@ -366,7 +392,7 @@ class Replay(Recording):
         if hist is None or variance != before.variance:
             raise PartedError("selection")
         tried = this.tried
-        old = kept(hist, self._gone)[tried]
+        old = self._kept(hist)[tried]
         if not np.isin(old, before.tried).all():
             raise PartedError("selection")
         noise = before.noise[np.searchsorted(before.tried, old)]
@@ -460,16 +486,23 @@ def _alone(hist: PairHistogram, user: int) -> PairHistogram:
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
 
 
-def kept(hist: PairHistogram, gone: int | None) -> Ints:
-    """The remaining pairs without a user, by their old numbers."""
+def _known(listed: Ints) -> dict[str, Ints]:
+    """The argument of a selector that takes public pairs, if there are any."""
+    return {"listed": listed} if len(listed) else {}
+
+
+def kept(hist: PairHistogram, gone: int | None, listed: Ints = NO_PAIRS) -> Ints:
+    """The pairs that have a number without a user too, by their old numbers."""
     left = hist.pair if gone is None else hist.pair[hist.user != gone]
-    return np.flatnonzero(np.bincount(left, minlength=hist.pairs))
+    found = np.bincount(left, minlength=hist.pairs) > 0
+    found[listed] = True
+    return np.flatnonzero(found)
 
 
-def without(hist: PairHistogram, gone: int | None) -> PairHistogram:
+def without(hist: PairHistogram, gone: int | None, listed: Ints = NO_PAIRS) -> PairHistogram:
     """The histogram of the log without a user, as an engine numbers it."""
     rows = np.ones(len(hist.user), dtype=np.bool_) if gone is None else hist.user != gone
-    left, users = kept(hist, gone), np.unique(hist.user[rows])
+    left, users = kept(hist, gone, listed), np.unique(hist.user[rows])
     return PairHistogram(
         user=np.searchsorted(users, hist.user[rows]),
         pair=np.searchsorted(left, hist.pair[rows]),

@@ -29,6 +29,8 @@ def audit(
     association: str | None = None,
     taxonomy: Path | None = None,
     contributions: Literal["several", "one"] = "several",
+    vocabulary: Path | None = None,
+    hints: Path | None = None,
     trials: int = 2_000,
     budgeting: AttackedBudget = AttackedBudget(),
     utility: Trial = Trial(),
@@ -55,6 +57,10 @@ def audit(
         synthesize only: file of categories, as there.
     contributions
         synthesize only: how many pairs of a user count, as there.
+    vocabulary
+        synthesize only: list of public pairs, as there.
+    hints
+        synthesize only: earlier release, as there.
     trials
         How often each attack is tried. More trials find smaller mistakes.
     seed
@@ -69,7 +75,7 @@ def audit(
         findings = audit_log(
             source,
             budget,
-            _target(mode, counting, association, taxonomy, contributions),
+            _target(mode, counting, association, taxonomy, contributions, vocabulary, hints),
             objective=utility.build(),
             solver=utility.chosen_solver(),
             trials=trials,
@@ -91,12 +97,17 @@ def _target(
     association: str | None,
     taxonomy: Path | None,
     contributions: Literal["several", "one"],
+    vocabulary: Path | None,
+    hints: Path | None,
 ) -> Counts | SyntheticUsers:
     from slogan.dp import selection
 
     if mode == "sanitize":
-        if association is not None or taxonomy is not None:
-            raise OptionError("--association is for synthesize", hint="leave out --mode sanitize")
+        if any(option is not None for option in (association, taxonomy, vocabulary, hints)):
+            raise OptionError(
+                "--association, --vocabulary and --hints are for synthesize",
+                hint="leave out --mode sanitize",
+            )
         if contributions != "several":
             raise OptionError("--contributions is for synthesize", hint="leave out --mode sanitize")
         return counting.build()
@@ -107,6 +118,8 @@ def _target(
         association=association,
         taxonomy=taxonomy,
         contributions=contributions,
+        vocabulary=vocabulary,
+        hints=hints,
     )
 
 

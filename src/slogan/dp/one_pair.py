@@ -23,7 +23,7 @@ SHARES = {"draw": Fraction("0.995"), "users": Fraction("0.005")}
 """Each stage's share of ε: public constants. All of δ is for the draw."""
 
 _COIN = 1 << 32
-_ALL_BUT = 1 - Fraction(1, 10**9)
+ALL_BUT = 1 - Fraction(1, 10**9)
 """The part of ε that is spent, so that what a budget allows may be rounded down anywhere."""
 
 
@@ -88,10 +88,13 @@ class OnePairSpending:
         return float(self.draw.reach)
 
 
-def divide(budget: PrivacyBudget) -> OnePairSpending:
-    """The smallest reach that δ allows, mixed with the next smaller one so that δ is used up."""
+def divide(budget: PrivacyBudget, before: Fraction = Fraction(0)) -> OnePairSpending:
+    """The smallest reach that δ allows, mixed with the next smaller one so that δ is used up.
+
+    `before` is the ε of stages that come first.
+    """
     epsilon, delta = spendable(budget)
-    epsilon *= _ALL_BUT
+    epsilon = epsilon * ALL_BUT - before
     part = epsilon * SHARES["draw"]
     reach = _least_reach(part, delta)
     larger, smaller = (shown_alone(part, reach - n) for n in (0, 1))

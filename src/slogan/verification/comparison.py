@@ -26,6 +26,7 @@ _AT_ONCE = 200_000
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
+    CREATE TABLE IF NOT EXISTS declared (query VARCHAR, url VARCHAR);
     CREATE TABLE pairs AS
     SELECT row_number() OVER (ORDER BY query, url) AS pair, query, url, released,
            coalesce(total, 0) AS total, coalesce(holders, 0) AS holders
@@ -277,7 +278,14 @@ class Comparison:
         sql.execute(_COMPARE)
         self.pairs = _number(sql, "SELECT count(*) FROM pairs")
         self.unique_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 1")
-        self.unknown_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 0")
+        self.unknown_pairs = _number(
+            sql,
+            "SELECT count(*) FROM pairs ANTI JOIN declared USING (query, url) WHERE holders = 0",
+        )
+        self.declared_unheld = _number(
+            sql,
+            "SELECT count(*) FROM pairs SEMI JOIN declared USING (query, url) WHERE holders = 0",
+        )
         self.users = _number(sql, "SELECT count(*) FROM people")
         self.rows = _number(sql, "SELECT count(*) FROM shown")
         self.clicks = _number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
@@ -309,20 +317,24 @@ class Comparison:
             SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))), any_value(total)
             FROM (SELECT *, sum(own * own) OVER (PARTITION BY holder) AS square FROM (
                 SELECT pair, holder, released, total, least(own, {most})::DOUBLE AS own FROM held))
-            GROUP BY pair""").fetchall()
+            GROUP BY pair
+            UNION ALL SELECT released, 0, 0 FROM pairs WHERE holders = 0""").fetchall()
 
-    def weights(self, heaviest: Sequence[float]) -> tuple[Floats, Floats, Flags]:
+    def weights(self, heaviest: Sequence[float]) -> tuple[Floats, Floats, Flags, Flags]:
         """For each pair of the log: the most weight its users can give it, and if it is released.
 
         A user with n pairs gives at most heaviest[n]. The second is the chance that the only user
-        of a pair contributes it: users with too many pairs contribute a random subset.
+        of a pair contributes it: users with too many pairs contribute a random subset. The last is
+        whether the pair was declared public.
         """
         self._weigh(heaviest)
         columns = self._sql.execute("""
-            SELECT weight, inclusion, p.pair IS NOT NULL AS released
-            FROM reach LEFT JOIN pairs p USING (query, url)""").fetchnumpy()
+            SELECT weight, inclusion, p.pair IS NOT NULL AS released, d.query IS NOT NULL AS public
+            FROM reach LEFT JOIN pairs p USING (query, url) LEFT JOIN declared d USING (query, url)
+            """).fetchnumpy()
         weight, inclusion = (np.asarray(columns[n], dtype=float) for n in ("weight", "inclusion"))
-        return weight, inclusion, np.asarray(columns["released"], dtype=np.bool_)
+        released, public = (np.asarray(columns[n], dtype=np.bool_) for n in ("released", "public"))
+        return weight, inclusion, released, public
 
     def _weigh(self, heaviest: Sequence[float]) -> None:
         most = len(heaviest) - 1
@@ -346,8 +358,9 @@ class Comparison:
             self._sql,
             f"""SELECT coalesce(max(n), 0) FROM (
                 SELECT count(*) AS n FROM clicked JOIN reach USING (query, url)
-                LEFT JOIN pairs p USING (query, url)
-                WHERE weight > {lightest} OR p.pair IS NOT NULL GROUP BY "user")""",
+                LEFT JOIN pairs p USING (query, url) LEFT JOIN declared d USING (query, url)
+                WHERE weight > {lightest} OR p.pair IS NOT NULL OR d.query IS NOT NULL
+                GROUP BY "user")""",
         )
 
     def numbers_of_users(self) -> tuple[Floats, Floats, Floats]:
