@@ -17,6 +17,8 @@ from slogan.manifest.labels import Labels
 from slogan.modes import CountsName, Method, ReleaseKind
 
 MANIFEST_VERSION = 1
+CHECKSUMS = "SHA256SUMS"
+"""The file of checksums in public/, as `sha256sum` prints and checks them."""
 _ROLES = ("user", "query", "url", "count")
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
@@ -53,6 +55,8 @@ class PublishedLog(Record):
     """What separates the fields of CSV: a comma if not given. None for other formats."""
     emptied: tuple[str, ...] = ()
     """The columns that came back empty."""
+    parted: bool = False
+    """Whether it is a folder of part files, as Spark writes them."""
 
     @property
     def kept_fields(self) -> tuple[str, ...]:
@@ -172,7 +176,7 @@ class Manifest(Record):
         return ReleaseKind.of(self.method, self.counts)
 
 
-def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
+def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool) -> PublishedLog:
     """Describe a released file that has the schema of this log."""
     return PublishedLog(
         file=file,
@@ -184,6 +188,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         **{role: getattr(log.columns, role) for role in _ROLES},
         delimiter=log.delimiter if log.format == "csv" else None,
         emptied=log.columns.emptied,
+        parted=parted,
     )
 
 

@@ -247,9 +247,9 @@ class Release(ABC):
         return self.to_arrow().to_pandas()
 
     def _fill(self, folder: Path) -> None:
+        from slogan.release.publication import write_public
         from slogan.report.curator import curator_page
         from slogan.report.memo import memo_page
-        from slogan.report.public import PUBLIC_PAGES
 
         public, curator = folder / "public", folder / "curator"
         public.mkdir()
@@ -258,18 +258,20 @@ class Release(ABC):
         self.job.engine.write(self.output, self.pseudonyms, file)
         if self.job.pseudonyms == "keep":
             self._id_warnings[:] = id_warnings(file, self.log)
-        manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
+        published = published_log(
+            self.log, file=file.name, sha256=sha256_of(file), parted=file.is_dir()
+        )
+        manifest = self.manifest(published)
         self.write_curators_tables(curator)
         certificate = self.certificate()
         pages = {
-            public / "manifest.json": manifest.model_dump_json(indent=2) + "\n",
-            **{public / name: page(manifest) for name, page in PUBLIC_PAGES.items()},
             curator / "certificate.json": json.dumps(certificate.to_dict(), indent=2) + "\n",
             curator / "report.html": curator_page(manifest, certificate),
             curator / "memo.html": memo_page(manifest, certificate),
         }
         for page, text in pages.items():
             page.write_text(text, encoding="utf-8")
+        write_public(public, manifest)
         for file in curator.iterdir():
             file.chmod(0o600)
         open_to_readers(folder)

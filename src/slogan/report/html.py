@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,11 +30,18 @@ def render(template: str, page: object) -> str:
     )
 
 
+def render_plain(template: str, page: object, filters: Mapping[str, Callable[..., str]]) -> str:
+    """Fill a template that is not HTML; its filters escape."""
+    plain = _PAGES.overlay(autoescape=False)
+    plain.filters = {**plain.filters, **filters}
+    return plain.get_template(template).render(page=page) + "\n"
+
+
 _SOURCES = {
     "slogan.manifest": (
         *("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py", "coverage.py"),
     ),
-    "slogan.report": ("public.py", "people.py"),
+    "slogan.report": ("public.py", "people.py", "passport.py", "croissant.py", "deployment.py"),
 }
 
 
