@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from slogan.workflows.frontier.trade_off import TradeOff as TradeOff
     from slogan.workflows.inspect import Inspection as Inspection
     from slogan.workflows.inspect import inspect as inspect
+    from slogan.workflows.passport import Passport as Passport
+    from slogan.workflows.passport import passport as passport
     from slogan.workflows.review import Review as Review
     from slogan.workflows.review import review as review
     from slogan.workflows.sanitize import sanitize as sanitize
@@ -99,6 +101,7 @@ _NAMES = {
     "workflows.frontier.result": ("Frontier",),
     "workflows.frontier.trade_off": ("TradeOff",),
     "workflows.inspect": ("Inspection", "inspect"),
+    "workflows.passport": ("Passport", "passport"),
     "workflows.review": ("Review", "review"),
     "workflows.sanitize": ("sanitize",),
     "workflows.synthesize": ("synthesize",),

@@ -1,9 +1,10 @@
 """The public half of a release: everything beside the released log follows from it."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from slogan.manifest.manifest import CHECKSUMS, Manifest
-from slogan.report.pages import PUBLIC_PAGES
+from slogan.report.pages import PASSPORT, PUBLIC_PAGES
 from slogan.storage.atomic import sha256_of
 
 
@@ -15,7 +16,18 @@ def write_public(public: Path, manifest: Manifest) -> None:
 
 def write_pages(public: Path, manifest: Manifest) -> None:
     """Write all that follows from a manifest, and the checksums."""
-    for name, page in PUBLIC_PAGES.items():
+    _write(public, manifest, PUBLIC_PAGES)
+
+
+def write_passport(public: Path, manifest: Manifest) -> None:
+    """Write what catalogues and registries read, and the checksums."""
+    _write(public, manifest, PASSPORT)
+
+
+def _write(
+    public: Path, manifest: Manifest, pages: Mapping[str, Callable[[Manifest], str]]
+) -> None:
+    for name, page in pages.items():
         write_text(public / name, page(manifest))
     write_checksums(public)
 

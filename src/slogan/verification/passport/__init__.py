@@ -24,8 +24,11 @@ def passport(evidence: Evidence) -> Finding:
         return True, (
             "made by an earlier version, without a passport; to add one: slogan passport RELEASE"
         )
-    ours = _known(evidence.manifest)
+    manifest = _with_parts(evidence)
+    ours = _known(manifest)
     faults: list[str] = []
+    if same_words(manifest) and manifest.log.parted != evidence.manifest.log.parted:
+        faults.append("the manifest says wrongly whether the released log is in parts")
     dates: set[str] = set()
     for name, read_facts in FILES.items():
         try:
@@ -34,7 +37,7 @@ def passport(evidence: Evidence) -> Finding:
             return False, f"public/{name} is missing or cannot be read"
         if len(text) > _LONGEST:
             return False, f"public/{name} is far longer than ours"
-        facts = read_facts(text, evidence.manifest)
+        facts = read_facts(text, manifest)
         known = f"{ours} {facts.date}"
         dates.add(facts.date)
         faults += [f"public/{name} {fault}" for fault in facts.faults]
@@ -45,6 +48,13 @@ def passport(evidence: Evidence) -> Finding:
     if len(dates) > 1:
         faults.append("the files of the passport have different dates of publication")
     return not faults, "; ".join(faults) or "croissant.json and deployment.yaml state the same"
+
+
+def _with_parts(evidence: Evidence) -> Manifest:
+    """The manifest, with what older ones do not say: whether the released log is in parts."""
+    log = evidence.manifest.log
+    parted = (evidence.public / log.file).is_dir()
+    return evidence.manifest.model_copy(update={"log": log.model_copy(update={"parted": parted})})
 
 
 def _known(manifest: Manifest) -> str:
