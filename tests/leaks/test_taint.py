@@ -250,6 +250,7 @@ SOURCES = {
             "delimiter",
             "emptied",
             "emptied.*",
+            "parted",
         )
     },
 }
