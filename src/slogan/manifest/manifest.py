@@ -177,7 +177,7 @@ class Manifest(Record):
         return ReleaseKind.of(self.method, self.counts)
 
 
-def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool) -> PublishedLog:
+def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool = False) -> PublishedLog:
     """Describe a released file that has the schema of this log."""
     return PublishedLog(
         file=file,
