@@ -77,7 +77,7 @@ def croissant_page(manifest: Manifest) -> str:
         "rai:dataBiases": list(page.biases),
         "rai:personalSensitiveInformation": list(page.sensitive),
         "rai:dataUseCases": list(page.intended),
-        "rai:dataSocialImpact": page.said(f"{page.strictness.name}. {page.attack}"),
+        "rai:dataSocialImpact": page.reworded(f"{page.strictness.name}. {page.attack}"),
         "rai:hasSyntheticData": page.synthetic,
         "prov:wasDerivedFrom": {
             "@type": "prov:Entity",
@@ -142,7 +142,7 @@ def _records(page: Passport) -> dict[str, Any]:
         "user": f"The user-ID. User-IDs are {page.user_ids}.",
         "query": "The text of the search.",
         "url": "The clicked address.",
-        "count": page.said("The number of clicks of this user on this pair."),
+        "count": page.reworded("The number of clicks of this user on this pair."),
     }
     plain = all(_PLAIN.fullmatch(name) for name in log.columns)
     fields: list[dict[str, Any]] = []
@@ -163,4 +163,4 @@ def _records(page: Passport) -> dict[str, Any]:
         )
     rows = "One row for each user and pair." if log.count else "One row for each click."
     record = {"@type": "cr:RecordSet", "@id": "rows", "name": "rows"}
-    return {"recordSet": [{**record, "description": page.said(rows), "field": fields}]}
+    return {"recordSet": [{**record, "description": page.reworded(rows), "field": fields}]}

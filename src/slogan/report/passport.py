@@ -63,12 +63,12 @@ _DOMAIN = {
 class Passport(PublicPage):
     """The facts of `croissant.json` and `deployment.yaml`."""
 
-    def said(self, text: str) -> str:
+    def reworded(self, text: str) -> str:
         """A sentence in the words for what was counted. Labels and names are left as they are."""
         return worded(text, self.items)
 
     def _all(self, *texts: str) -> tuple[str, ...]:
-        return tuple(self.said(text) for text in texts if text)
+        return tuple(self.reworded(text) for text in texts if text)
 
     @property
     def synthetic(self) -> bool:
@@ -147,7 +147,7 @@ class Passport(PublicPage):
     @property
     def domain(self) -> str:
         """The logs between which the guarantee holds."""
-        return self.said(_DOMAIN[self.end_to_end])
+        return self.reworded(_DOMAIN[self.end_to_end])
 
     @property
     def unprotected(self) -> tuple[str, ...]:

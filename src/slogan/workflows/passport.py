@@ -85,7 +85,7 @@ def passport(release: str | Path, *, labels: Labels | None = None) -> Passport:
 
 
 def _require_release(folder: Path) -> None:
-    """Refuse what is no whole release, with the command that was meant."""
+    """Refuse what is not a whole release, with the command that was meant."""
     check_not_waiting(folder)
     if (folder / "public").is_dir():
         return

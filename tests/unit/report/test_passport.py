@@ -225,7 +225,7 @@ def test_a_deployment_says_what_is_protected_and_what_is_not(tmp_path, counts):
     assert "seed" in found["implementation"]["mechanisms"]
 
 
-def test_a_log_of_queries_speaks_of_queries(tmp_path):
+def test_a_log_of_queries_is_described_as_one(tmp_path):
     with release_of(slogan.read(write_log(tmp_path, urls=False), url="none")) as release:
         release.save(tmp_path / "out")
     found = entry(tmp_path / "out")

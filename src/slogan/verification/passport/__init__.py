@@ -1,6 +1,6 @@
 """The passport of a release: what catalogues read must state what the manifest states.
 
-Each file is read by code of its own, apart from the code that writes it, and compared with the
+Each file is read by separate code, apart from the code that writes it, and compared with the
 manifest's numbers. `words` compares the sentences.
 """
 

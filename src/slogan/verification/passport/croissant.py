@@ -56,7 +56,7 @@ def read_facts(text: str, manifest: Manifest) -> Facts:
         "has other columns than the released log": not _plain_records(found, manifest),
         "says wrongly whether the data are synthetic": found.get("rai:hasSyntheticData")
         is not (manifest.method == "synthesize"),
-        "leads to an address that is no label": any(
+        "leads to an address that the labels do not have": any(
             not any(label in one for label in given) for one in addresses
         ),
         "has an invalid date of publication": date != "" and not is_date(str(date)),

@@ -73,7 +73,7 @@ def read_facts(text: str, manifest: Manifest) -> Facts:
         and not ("number" in unprotected and "not protected" in unprotected),
         "does not name the released log": manifest.log.sha256
         not in deployed.get("administrative.sources", ""),
-        "leads to an address that is no label": any(
+        "leads to an address that the labels do not have": any(
             "://" in value and not any(label in value for label in manifest.labels.given().values())
             for value in found.values()
         ),
