@@ -98,6 +98,10 @@ class PairHistogram:
         """The queries of these pairs, as numbers."""
         return self.query[pairs]
 
+    def holders_of(self, pairs: Ints) -> Ints:
+        """How many users clicked each of these pairs."""
+        return self.holders[pairs]
+
     def without_unique_pairs(self) -> "PairHistogram":
         """Drop pairs of a single user [Hong12, Thm 1, condition 1], and users without any other."""
         return self.without_users(np.zeros(0, dtype=np.int64)).hist

@@ -116,11 +116,17 @@ class SyntheticUsers:
         selector: A file of `dp/selection/`.
         association: Which pairs synthetic users hold together; see `synthesize`.
         taxonomy: A public file of hosts or domains and their categories.
+        contributions: "one" if one pair of each user counts; see `synthesize`.
+        vocabulary: A public list of pairs, queries or sites.
+        hints: An earlier release.
     """
 
     selector: str = "pooled"
     association: str | None = None
     taxonomy: str | Path | None = None
+    contributions: Literal["several", "one"] = "several"
+    vocabulary: str | Path | None = None
+    hints: str | Path | None = None
 
     kind: ClassVar[ReleaseKind] = ReleaseKind.SYNTHETIC_USERS
 

@@ -13,9 +13,10 @@ from typing import Any
 from slogan import engines
 from slogan.arrays import Ints
 from slogan.auditor import Attack, Claim, Findings, Found, private, sampling
+from slogan.auditor.one_pair import on_novel_pairs, on_numbers
 from slogan.auditor.whole import WholeVerb
 from slogan.budget import Number, PrivacyBudget, exact
-from slogan.dp import selection
+from slogan.dp import one_pair, selection
 from slogan.dp.accounting import Account
 from slogan.dp.grouping import Grouping, Kinds, Urls
 from slogan.dp.private_rows import divide
@@ -42,7 +43,7 @@ from slogan.workflows.arguments import (
 from slogan.workflows.sanitize import sanitize
 from slogan.workflows.sanitize_private import draw_rows
 from slogan.workflows.synthesize import synthesize
-from slogan.workflows.synthetic_users import make_users
+from slogan.workflows.synthetic_users import make_users, make_users_of_one
 
 _NEARLY = 1 - 1e-9
 """Allows for the rounding of a budget to floating point."""
@@ -153,6 +154,8 @@ class Attacker:
             yield from self.whole(engine, users).attacked(log, host, hist)
             if isinstance(users, PrivateCounts):
                 yield from self.private(hist, users)
+            elif users.contributions == "one":
+                yield from self.one(hist)
             else:
                 kinds = Kinds.from_options(users.association, users.taxonomy)
                 kinds = kinds.for_log(urls=log.columns.url is not None)
@@ -171,8 +174,9 @@ class Attacker:
             if isinstance(mode, PrivateCounts):
                 return sanitize(log, self.budget, counts=mode, seed=seed, **options)
             kinds = {"association": mode.association, "taxonomy": mode.taxonomy}
-            selector = {"selector": mode.selector}
-            return synthesize(log, self.budget, seed=seed, **kinds, **selector, **options)
+            chosen = {"selector": mode.selector, "contributions": mode.contributions}
+            public = {"vocabulary": mode.vocabulary, "hints": mode.hints}
+            return synthesize(log, self.budget, seed=seed, **kinds, **chosen, **public, **options)
 
         return WholeVerb(
             verb=verb,
@@ -180,6 +184,7 @@ class Attacker:
             claim=self.claim,
             rng=self.rng,
             steps=self.steps,
+            one=isinstance(mode, SyntheticUsers) and mode.contributions == "one",
         )
 
     def sampled(
@@ -243,6 +248,27 @@ class Attacker:
             return [
                 *self._on_stages(garden, known.pairs, known.account, spending, grouping, selector),
                 *private.on_released(garden, users, self.claim),
+            ]
+
+    def one(self, hist: PairHistogram) -> list[Attack]:
+        """Synthetic users, from one pair of each user."""
+        spending = one_pair.divide(self.budget)
+        garden = private.planted(hist, trials=self.trials, weight=spending.weight_needed)
+        users, known = make_users_of_one(
+            _alone(garden.hist),
+            self.budget,
+            spending,
+            objective=self.objective,
+            rng=self.rng,
+            steps=self.steps,
+        )
+        with self.steps.step("attack"):
+            return [
+                self._on_account(known.account),
+                *private.on_selection(garden, known.pairs, self.claim, self.claim),
+                *private.on_released(garden, users, self.claim),
+                *on_novel_pairs(self.claim.epsilon, self.trials, self.rng),
+                *on_numbers(self.budget, self.trials, self.rng),
             ]
 
     def _planted(self, hist: PairHistogram, spent: Spending) -> private.Planted:

@@ -43,6 +43,8 @@ _CROWD, _EACH = 400, 6
 """Users who click one pair, and how often: its sum is above 2,000 after clipping."""
 _MANY, _REPEATED = 1_000_000, 40
 """More clicks than any cap; in a log of events, where a row is a click, the number of rows."""
+_BESIDE = (0, 1, 2, 3, 5, 7, 10, 15, 20, 50, 400)
+"""Where one pair counts: numbers of users of a pair, who are joined by one more."""
 _APART = 5
 """The number of lines between hostile ones."""
 _FIRST_ID = 1_000
@@ -87,11 +89,18 @@ def on_disk(log: SearchLog, folder: Path) -> SearchLog:
     return replace(log, table=None, files=(file,))
 
 
-def planted(log: SearchLog, host: Engine, hist: PairHistogram, folder: Path) -> Experiment:
-    """Plant users in an extra file; neighbours are the log without one of them or a heavy user."""
+def planted(
+    log: SearchLog, host: Engine, hist: PairHistogram, folder: Path, *, one: bool = False
+) -> Experiment:
+    """Plant users in an extra file; neighbours are the log without one of them or a heavy user.
+
+    With `one`, only one pair of each user counts, so planted users crowd on few pairs.
+    """
     names = user_names(host, hist, folder)
     clicks = _REPEATED if log.counts_events else _MANY
-    users, canaries = _crowd(), _canaries(clicks)
+    users, canaries = (
+        (_crowd_of_one(), _canaries_of_one(clicks)) if one else (_crowd(), _canaries(clicks))
+    )
     known = dict(zip((*users, *canaries), _ids(log, len(users) + len(canaries)), strict=True))
     rows = {
         known[name]: [
@@ -204,6 +213,20 @@ def _canaries(clicks: int) -> dict[str, dict[int, int]]:
         "13 heavy pairs of S": dict.fromkeys(everything[7:20], clicks),
         "1 heavy pair of S": {everything.stop: clicks},
         "clicks outside S only": dict.fromkeys(range(own, own + 200), clicks),
+    }
+
+
+def _crowd_of_one() -> dict[str, dict[int, int]]:
+    """Users with one pair each: 0 to 400 of them on a pair, beside the canary."""
+    return {f"{n} of {k} on a pair": {k: 1} for k in _BESIDE for n in range(k)}
+
+
+def _canaries_of_one(clicks: int) -> dict[str, dict[int, int]]:
+    """One more user of each of these pairs, and users of many pairs."""
+    own = max(_BESIDE) + 1
+    return {f"one more user than {k}": {k: 1} for k in _BESIDE} | {
+        "all pairs, a million clicks each": dict.fromkeys(_BESIDE, clicks),
+        "300 pairs that only it has": dict.fromkeys(range(own, own + 300), 1),
     }
 
 

@@ -44,7 +44,10 @@ _LATER = 10
 """One in this many is pushed in the second round only."""
 _POINTS = 3
 """The least number of points of every user but the attacked ones when rows are drawn."""
+NO_PAIRS = np.zeros(0, dtype=np.int64)
 _SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
+
+Places = list[tuple[ModuleType, str, Callable[..., Any]]]
 
 
 class PartedError(Exception):
@@ -95,6 +98,8 @@ class Transcript:
     """The histogram that contributions were bounded in, with the bound."""
     most: int = 0
     coins: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    listed: Ints = field(default_factory=lambda: NO_PAIRS)
+    """The pairs that are public knowledge."""
     selected: Selected | None = None
     rounds: list[Weighed] = field(default_factory=list[Weighed])
     stages: dict[str, Summed] = field(default_factory=dict[str, Summed])
@@ -145,7 +150,16 @@ class Recording:
     @contextmanager
     def _installed(self, selecting: ModuleType) -> Generator[None]:
         """Replace the functions of the verb, under the names it calls them by."""
-        places: list[tuple[ModuleType, str, Callable[..., Any]]] = [
+        with ExitStack() as undo:
+            for module, name, stand_in in self._places(selecting):
+                if (real := getattr(module, name, None)) is not None:
+                    undo.callback(setattr, module, name, real)
+                    setattr(module, name, partial(stand_in, real))
+            yield
+
+    def _places(self, selecting: ModuleType) -> Places:
+        """The functions that draw or add up, with what stands in for them."""
+        return [
             (selecting, "select", self.select),
             (selecting, "capped", self.capped),
             (selecting, "spread", self.spread),
@@ -157,22 +171,21 @@ class Recording:
             (private_rows, "poisson", self.poisson),
             (private_rows, "uniform_below", self.uniform_below),
         ]
-        with ExitStack() as undo:
-            for module, name, stand_in in places:
-                if (real := getattr(module, name, None)) is not None:
-                    undo.callback(setattr, module, name, real)
-                    setattr(module, name, partial(stand_in, real))
-            yield
 
     # --- selection ---
 
     def select(
-        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+        self,
+        real: Any,
+        hist: AnyHistogram,
+        budget: SelectionBudget,
+        rng: Randomness,
+        listed: Ints = NO_PAIRS,
     ) -> Any:
         if self.seen.read is not None:  # a second selection could be used to pick the better one
             raise PartedError("selection")
-        self.seen.read = brought(hist)
-        self.seen.selected = real(hist, budget, rng)
+        self.seen.read, self.seen.listed = brought(hist), listed
+        self.seen.selected = real(hist, budget, rng, **_known(listed))
         return self.seen.selected
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
@@ -188,9 +201,15 @@ class Recording:
     def spread(self, real: Any, contributions: Any, halvings: Ints, *heaviest: Ints) -> Ints:
         weight = real(contributions, halvings, *heaviest)
         self.seen.rounds.append(
-            Weighed(halvings=halvings.copy(), held=contributions.held, weight=weight)
+            Weighed(halvings=halvings.copy(), held=self._open(contributions), weight=weight)
         )
         return weight
+
+    def _open(self, contributions: Any) -> Flags:
+        """The pairs that may be selected: held, or public."""
+        held: Flags = contributions.held.copy()
+        held[self.seen.listed] = True
+        return held
 
     def selection_noise(
         self, real: Any, n: int, rng: Randomness, *, variance: Fraction, grid: Fraction
@@ -307,15 +326,23 @@ class Replay(Recording):
         return sorted(self.differs)
 
     def select(
-        self, real: Any, hist: AnyHistogram, budget: SelectionBudget, rng: Randomness
+        self,
+        real: Any,
+        hist: AnyHistogram,
+        budget: SelectionBudget,
+        rng: Randomness,
+        listed: Ints = NO_PAIRS,
     ) -> Any:
         before, past = self._past.read, self._past
-        if before is None or not _same(brought(hist), _without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone, past.listed)):
             raise PartedError("rows read")
-        selected = real(hist, budget, rng)
+        if not np.array_equal(listed, np.searchsorted(self._kept(before), past.listed)):
+            raise PartedError("public pairs")
+        self.seen.listed = listed
+        selected = real(hist, budget, rng, **_known(listed))
         if past.selected is None:
             raise PartedError("exit")
-        expected = np.searchsorted(_kept(before, self._gone), past.selected.pairs)
+        expected = np.searchsorted(self._kept(before), past.selected.pairs)
         if not past.rounds:  # a selector that is not replayed: use its recorded selection
             return replace(past.selected, pairs=expected)
         if not np.array_equal(selected.pairs, expected):
@@ -324,7 +351,7 @@ class Replay(Recording):
 
     def capped(self, real: Any, hist: AnyHistogram, rng: Randomness, *most: int) -> Any:
         past, before = self._past, self._past.spoken
-        if before is None or not _same(brought(hist), _without(before, self._gone)):
+        if before is None or not _same(brought(hist), without(before, self._gone, past.listed)):
             raise PartedError("selection")
         many = np.flatnonzero(np.bincount(before.user, minlength=before.users) > past.most)
         coins = past.coins
@@ -337,16 +364,20 @@ class Replay(Recording):
         before, this, hist = self._recorded(), self.seen.rounds[-1], self._past.spoken
         if hist is None:
             raise PartedError("selection")
-        kept = _kept(hist, self._gone)
+        left = self._kept(hist)
         own = np.zeros(hist.pairs, dtype=np.bool_)
         own[hist.pair[hist.user == self._gone]] = True
-        moved = before.weight[kept] - this.weight
-        alone = np.delete(before.weight, kept)
-        known = this.halvings == before.halvings[kept]
-        fits = (moved >= 0).all() and not moved[~own[kept]].any() and known[this.held].all()
+        moved = before.weight[left] - this.weight
+        alone = np.delete(before.weight, left)
+        known = this.halvings == before.halvings[left]
+        fits = (moved >= 0).all() and not moved[~own[left]].any() and known[this.held].all()
         if not fits or _square(moved) + _square(alone) > UNIT**2:
             self.differs.add("selection")
         return weight
+
+    def _kept(self, hist: PairHistogram) -> Ints:
+        """The pairs of the smaller log, by their numbers in the larger one."""
+        return kept(hist, self._gone, self._past.listed)
 
     def _recorded(self) -> Weighed:
         if len(self.seen.rounds) > len(self._past.rounds):
@@ -360,8 +391,8 @@ class Replay(Recording):
         hist = self._past.spoken
         if hist is None or variance != before.variance:
             raise PartedError("selection")
-        kept, tried = _kept(hist, self._gone), this.tried
-        old = kept[tried]
+        tried = this.tried
+        old = self._kept(hist)[tried]
         if not np.isin(old, before.tried).all():
             raise PartedError("selection")
         noise = before.noise[np.searchsorted(before.tried, old)]
@@ -455,23 +486,30 @@ def _alone(hist: PairHistogram, user: int) -> PairHistogram:
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
 
 
-def _kept(hist: PairHistogram, gone: int | None) -> Ints:
-    """The remaining pairs without a user, by their old numbers."""
+def _known(listed: Ints) -> dict[str, Ints]:
+    """The argument of a selector that takes public pairs, if there are any."""
+    return {"listed": listed} if len(listed) else {}
+
+
+def kept(hist: PairHistogram, gone: int | None, listed: Ints = NO_PAIRS) -> Ints:
+    """The pairs that have a number without a user too, by their old numbers."""
     left = hist.pair if gone is None else hist.pair[hist.user != gone]
-    return np.flatnonzero(np.bincount(left, minlength=hist.pairs))
+    found = np.bincount(left, minlength=hist.pairs) > 0
+    found[listed] = True
+    return np.flatnonzero(found)
 
 
-def _without(hist: PairHistogram, gone: int | None) -> PairHistogram:
+def without(hist: PairHistogram, gone: int | None, listed: Ints = NO_PAIRS) -> PairHistogram:
     """The histogram of the log without a user, as an engine numbers it."""
     rows = np.ones(len(hist.user), dtype=np.bool_) if gone is None else hist.user != gone
-    kept, users = _kept(hist, gone), np.unique(hist.user[rows])
+    left, users = kept(hist, gone, listed), np.unique(hist.user[rows])
     return PairHistogram(
         user=np.searchsorted(users, hist.user[rows]),
-        pair=np.searchsorted(kept, hist.pair[rows]),
+        pair=np.searchsorted(left, hist.pair[rows]),
         count=hist.count[rows],
         users=len(users),
-        pairs=len(kept),
-        query=np.unique(hist.query[kept], return_inverse=True)[1].astype(np.int64),
+        pairs=len(left),
+        query=np.unique(hist.query[left], return_inverse=True)[1].astype(np.int64),
     )
 
 

@@ -21,6 +21,7 @@ from slogan.auditor.noise import (
     same_source,
     unaccounted,
 )
+from slogan.auditor.one_pair import OneDraw, RecordingOne, ReplayOne, on_noise
 from slogan.auditor.replay import PartedError, Recording, Replay, Transcript
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
@@ -45,6 +46,8 @@ class WholeVerb:
     claim: Claim
     rng: Randomness
     steps: Steps
+    one: bool = False
+    """Whether one pair of each user counts."""
 
     def attacked(self, log: SearchLog, host: Engine, hist: PairHistogram) -> Iterator[Attack]:
         """Replay the verb on neighbours of the log, and test the noise of two more runs."""
@@ -54,7 +57,7 @@ class WholeVerb:
         host.id_kind(fresh=True)  # raises the error that the verb would raise
         with scratch_folder() as folder:
             files = on_disk(log, folder)
-            experiment = planted(files, host, hist, _made(folder / "planted"))
+            experiment = planted(files, host, hist, _made(folder / "planted"), one=self.one)
             try:
                 with self.steps.step("noise"):
                     yield from self._noise(experiment)
@@ -69,8 +72,10 @@ class WholeVerb:
         """A run on the larger log; without a seed, all draws come from the verb's own source."""
         users = np.array([neighbour.user for neighbour in experiment.neighbours])
         source = None if seed is None else SeededRandomness(seed + 1)
-        recording = Recording(users, experiment.crowd, source)
-        return recording.run(partial(self.verb, experiment.log, seed), self.selector)
+        record = RecordingOne if self.one else Recording
+        return record(users, experiment.crowd, source).run(
+            partial(self.verb, experiment.log, seed), self.selector
+        )
 
     def _replays(self, experiment: Experiment, log: SearchLog, folder: Path) -> Iterator[Attack]:
         """Replay the verb without each neighbour, with the noise of a run with all of them."""
@@ -86,7 +91,7 @@ class WholeVerb:
             with self.steps.step("replay"):
                 self.steps.note(f"{n} of {len(experiment.neighbours)} neighbours")
                 place = _made(folder / f"{len(experiment.crowd)}-{n}")
-                replay = Replay(past, neighbour.user)
+                replay = self._replay(past, neighbour.user)
                 smaller = partial(self.verb, neighbour.log(place), seed)
                 differs = replay.compare(smaller, self.selector)
             for part in differs or [_WHOLE]:
@@ -94,9 +99,13 @@ class WholeVerb:
         if not len(experiment.crowd) and not log.skip_bad_rows:
             yield self._without_skipping(experiment, past, seed)
 
+    @staticmethod
+    def _replay(past: Transcript, gone: int | None) -> Replay:
+        return ReplayOne(past, gone) if isinstance(past, OneDraw) else Replay(past, gone)
+
     def _without_skipping(self, experiment: Experiment, past: Transcript, seed: int) -> Attack:
         """Without skipping, hostile lines stop a run or are read as they are with skipping."""
-        replay, log = Replay(past, None), replace(experiment.log, skip_bad_rows=False)
+        replay, log = self._replay(past, None), replace(experiment.log, skip_bad_rows=False)
         differs = replay.compare(partial(self.verb, log, seed), self.selector)
         stopped = differs == ["exit"] and replay.seen.public == "BadRowError"
         name = "hostile lines, not skipped"
@@ -112,7 +121,10 @@ class WholeVerb:
 
     def _account(self, past: Transcript) -> Attack:
         """Check that the noise of each stage has the variance of the account."""
-        missing = unaccounted(past)
+        if isinstance(past, OneDraw):
+            missing = {stage.name for stage in past.account if not past.accounted(stage)}
+        else:
+            missing = unaccounted(past)
         target = f"noise for {', '.join(sorted(missing))}" if missing else "noise of all stages"
         row = self._replayed(target, "the account's stages", ok=not missing)
         return replace(row, evidence="account")
@@ -120,10 +132,11 @@ class WholeVerb:
     def _noise(self, experiment: Experiment) -> list[Attack]:
         """Test the noise of two runs with the verb's own source, and of stages for all sums."""
         runs = [self._recorded(experiment, None) for _ in range(2)]
+        of_one = [run for run in runs if isinstance(run, OneDraw)]
+        if of_one:
+            return [*on_noise(of_one, self.claim, self.rng), *self._on_ids(runs)]
         of_runs = [drawn(seen) for seen in runs]
         everything = [noise for noises in of_runs for noise in noises]
-        shared = len(set(runs[0].names) & set(runs[1].names))
-        known = 2 * shared > min(len(seen.names) for seen in runs) > 0
         by_stage: dict[str, list[Drawn]] = {}
         for noise in everything:
             by_stage.setdefault(noise.name.partition(",")[0], []).append(noise)
@@ -132,13 +145,27 @@ class WholeVerb:
         again = repeated(everything)
         rows = [
             ("all noise", "drawn twice", sum(len(n.values) for n in everything), not again),
+            *(
+                (
+                    f"noise for {name}",
+                    "its law",
+                    sum(len(n.values) for n in noises),
+                    _lawful(noises),
+                )
+                for name, noises in by_stage.items()
+            ),
+        ]
+        made = [Attack.by_noise(*row[:3], self.claim, ok=row[3]) for row in rows]
+        return [*made, *self._on_ids(runs)]
+
+    def _on_ids(self, runs: list[Transcript]) -> list[Attack]:
+        """Test whether user-IDs, or the random source, are the same in two runs."""
+        shared = len(set(runs[0].names) & set(runs[1].names))
+        known = 2 * shared > min(len(seen.names) for seen in runs) > 0
+        rows = (
             ("user-IDs", "drawn twice", len(runs[0].names), not known),
             ("random source", "read twice", 2, not same_source()),
-        ]
-        rows += [
-            (f"noise for {name}", "its law", sum(len(n.values) for n in noises), _lawful(noises))
-            for name, noises in by_stage.items()
-        ]
+        )
         return [Attack.by_noise(*row[:3], self.claim, ok=row[3]) for row in rows]
 
     def _replayed(self, target: str, canary: str, *, ok: bool) -> Attack:

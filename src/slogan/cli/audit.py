@@ -28,6 +28,9 @@ def audit(
     mode: Literal["sanitize", "synthesize"] = "synthesize",
     association: str | None = None,
     taxonomy: Path | None = None,
+    contributions: Literal["several", "one"] = "several",
+    vocabulary: Path | None = None,
+    hints: Path | None = None,
     trials: int = 2_000,
     budgeting: AttackedBudget = AttackedBudget(),
     utility: Trial = Trial(),
@@ -52,6 +55,12 @@ def audit(
         synthesize only: which pairs made-up users have together, as there.
     taxonomy
         synthesize only: file of categories, as there.
+    contributions
+        synthesize only: how many pairs of a user count, as there.
+    vocabulary
+        synthesize only: list of public pairs, as there.
+    hints
+        synthesize only: earlier release, as there.
     trials
         How often each attack is tried. More trials find smaller mistakes.
     seed
@@ -66,7 +75,7 @@ def audit(
         findings = audit_log(
             source,
             budget,
-            _target(mode, counting, association, taxonomy),
+            _target(mode, counting, association, taxonomy, contributions, vocabulary, hints),
             objective=utility.build(),
             solver=utility.chosen_solver(),
             trials=trials,
@@ -83,18 +92,34 @@ def audit(
 
 
 def _target(
-    mode: str, counting: Counting, association: str | None, taxonomy: Path | None
+    mode: str,
+    counting: Counting,
+    association: str | None,
+    taxonomy: Path | None,
+    contributions: Literal["several", "one"],
+    vocabulary: Path | None,
+    hints: Path | None,
 ) -> Counts | SyntheticUsers:
     from slogan.dp import selection
 
     if mode == "sanitize":
-        if association is not None or taxonomy is not None:
-            raise OptionError("--association is for synthesize", hint="leave out --mode sanitize")
+        if any(option is not None for option in (association, taxonomy, vocabulary, hints)):
+            raise OptionError(
+                "--association, --vocabulary and --hints are for synthesize",
+                hint="leave out --mode sanitize",
+            )
+        if contributions != "several":
+            raise OptionError("--contributions is for synthesize", hint="leave out --mode sanitize")
         return counting.build()
     if replace(counting, selector=None) != Counting():
         raise OptionError("--counts is for sanitize", hint="add --mode sanitize")
     return SyntheticUsers(
-        selector=counting.selector or selection.DEFAULT, association=association, taxonomy=taxonomy
+        selector=counting.selector or selection.DEFAULT,
+        association=association,
+        taxonomy=taxonomy,
+        contributions=contributions,
+        vocabulary=vocabulary,
+        hints=hints,
     )
 
 

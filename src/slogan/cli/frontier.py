@@ -80,7 +80,10 @@ def frontier(
         Seed of the made-up log and of the dry runs.
     """
     from slogan.workflows.frontier import frontier as frontier_of
+    from slogan.workflows.frontier.result import check_place
 
+    if output is not None:
+        check_place(output, force=force)
     options: FrontierOptions = {
         "users": users,
         "clicks_per_user": clicks_per_user,

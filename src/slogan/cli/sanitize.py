@@ -113,8 +113,8 @@ def text(saved: Saved, check: str, *, kept_ids: bool) -> RenderableType:
         return released(saved, lines, summary.shared, check=check)
     assert isinstance(summary, PrivateRowsSummary)  # noqa: S101  the other kind of real rows
     shown = (
-        f"Rows of {summary.exposed_users_expected:,.1f} real people of {summary.users:,} are "
-        f"expected to be in this release, and of {summary.exposed_users_at_most:,.1f} at most."
+        f"Rows of {at_most(summary.exposed_users_expected)} real people of {summary.users:,} are "
+        f"expected to be in this release, and of {at_most(summary.exposed_users_at_most)} at most."
     )
     return released(saved, _private(summary), first=[shown], check=check)
 
@@ -202,7 +202,7 @@ def _protected(summary: SanitizedSummary, *, kept_ids: bool) -> list[str]:
     """Who is protected from what, and how many are exposed."""
     lines = [
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}.",
-        f"Rows of {summary.exposed_users_expected:,.1f} real people of {summary.users:,} are "
+        f"Rows of {at_most(summary.exposed_users_expected)} real people of {summary.users:,} are "
         "expected to be in this release: it is not for the web.",
         f"{summary.users_unconstrained:,} users share no query-url pair with anyone, so nothing of "
         "theirs can be released.",

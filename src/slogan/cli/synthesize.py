@@ -22,6 +22,7 @@ from slogan.cli.terminal import Json, announce, released, session, show, verify_
 from slogan.cli.utility import Synthesis
 
 if TYPE_CHECKING:
+    from slogan.manifest.certificate import SyntheticSummary
     from slogan.release.base import Saved
 
 GROUP, RANK = "release", 1
@@ -64,6 +65,8 @@ def synthesize(
             taxonomy=synthesis.taxonomy,
             selector=synthesis.selector,
             contributions=synthesis.contributions,
+            vocabulary=synthesis.vocabulary,
+            hints=synthesis.hints,
             engine=reading.host(),
             output=output,
             force=force,
@@ -94,6 +97,22 @@ def _range(saved: Saved) -> str:
 _BY = {"pairs": "pair by pair", "domains": "site by site", "taxonomy": "category by category"}
 
 
+def _pairs(summary: SyntheticSummary) -> list[str]:
+    """How many pairs were released, of how many that are possible."""
+    most, public = ceil(summary.pairs_possible), summary.public_pairs
+    if public is None:
+        return [
+            f"{summary.pairs_out:,} of at most {most:,} pairs that any method with this guarantee "
+            "can release on average."
+        ]
+    return [
+        f"{summary.pairs_out:,} pairs. Without public knowledge, any method with this guarantee "
+        f"can release at most {most:,} on average.",
+        f"Of {public.listed:,} public pairs {public.in_log:,} are in the log, "
+        f"{public.of_one_user:,} of them of one user only, and {public.released:,} were selected.",
+    ]
+
+
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
@@ -121,8 +140,7 @@ def text(saved: Saved, check: str) -> RenderableType:
     lines = [
         f"Privacy budget: ε = {at_most(summary.epsilon)}, δ = {at_most(summary.delta, 6)}, end to "
         "end, for any user added or removed.",
-        f"{summary.pairs_out:,} of at most {ceil(summary.pairs_possible):,} pairs that any method "
-        "with this guarantee can release on average.",
+        *_pairs(summary),
         "The users are made up: no row belongs to a real one.",
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,

@@ -128,14 +128,22 @@ class Synthesis:
     ] = None
     taxonomy: Path | None = None
     "Public file with lines of host or domain, tab, category. It must not be made from the log."
+    vocabulary: Path | None = None
+    (
+        "Public file with a pair (query, tab, url), a query or a site per line. These pairs need "
+        "fewer users, and may be released without one. It must not be made from the log."
+    )
+    hints: Path | None = None
+    "An earlier release of synthesize, whose pairs are public by now: to the same effect."
     selector: Annotated[
         str, Parameter(help=f"How pairs are selected: {_SELECTORS}. When in doubt, leave it out.")
     ] = PrivateCounts.selector
     contributions: Annotated[
-        Literal["several", "one"],
+        Literal["several", "one", "auto"],
         Parameter(
             help="one: nearly every user of such logs has a single pair, such as one query per "
-            "visitor. Then one draw measures all, and made-up users have one pair each."
+            "visitor. Then one draw measures all, and made-up users have one pair each. auto: a "
+            "private look decides, for 1% of ε. When in doubt about such a log, auto."
         ),
     ] = "several"
 

@@ -44,6 +44,8 @@ def verify(
     *paths: LogAndRelease,
     budgeting: AgreedBudget = AgreedBudget(),
     reading: Reading = Reading(),
+    vocabulary: Path | None = None,
+    hints: Path | None = None,
     details: Details = False,
     json: Json = False,
 ) -> None:
@@ -55,6 +57,13 @@ def verify(
 
     It uses exact arithmetic, and shares no code with the verbs that release. Exit code 4 if a check
     fails.
+
+    Parameters
+    ----------
+    vocabulary
+        The list of public pairs, if the release used one.
+    hints
+        The earlier release that it used, if it did.
     """
     budget = None if budgeting == AgreedBudget() else budgeting.budget()
 
@@ -68,7 +77,14 @@ def verify(
         else:
             log, release = log_and_release(paths, "verify")
             source = log if reading.detects else reading.log(log)
-            verdict = verify_release(source, release, budget=budget, engine=reading.host())
+            verdict = verify_release(
+                source,
+                release,
+                budget=budget,
+                vocabulary=vocabulary,
+                hints=hints,
+                engine=reading.host(),
+            )
     items = _items(Path(paths[-1]))
     show(verdict, lambda shown: text(shown, items, details=details), json=json)
     if not verdict.ok:

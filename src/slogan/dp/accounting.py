@@ -225,6 +225,9 @@ class Account:
         }
 
 
+NO_STAGES = Account()
+
+
 def delta_at(epsilon: Fraction, cost: Cost) -> Fraction:
     """δ such that a mechanism of this cost is (ε, δ)-DP, rounded up; at most 1."""
     curved = gaussian_delta(epsilon - cost.epsilon, cost.mu_squared)

@@ -23,7 +23,7 @@ SHARES = {"draw": Fraction("0.995"), "users": Fraction("0.005")}
 """Each stage's share of ε: public constants. All of δ is for the draw."""
 
 _COIN = 1 << 32
-_ALL_BUT = 1 - Fraction(1, 10**9)
+ALL_BUT = 1 - Fraction(1, 10**9)
 """The part of ε that is spent, so that what a budget allows may be rounded down anywhere."""
 
 
@@ -88,10 +88,13 @@ class OnePairSpending:
         return float(self.draw.reach)
 
 
-def divide(budget: PrivacyBudget) -> OnePairSpending:
-    """The smallest reach that δ allows, mixed with the next smaller one so that δ is used up."""
+def divide(budget: PrivacyBudget, before: Fraction = Fraction(0)) -> OnePairSpending:
+    """The smallest reach that δ allows, mixed with the next smaller one so that δ is used up.
+
+    `before` is the ε of stages that come first.
+    """
     epsilon, delta = spendable(budget)
-    epsilon *= _ALL_BUT
+    epsilon = epsilon * ALL_BUT - before
     part = epsilon * SHARES["draw"]
     reach = _least_reach(part, delta)
     larger, smaller = (shown_alone(part, reach - n) for n in (0, 1))
@@ -173,18 +176,26 @@ def measure_one(hist: AnyHistogram, spending: OnePairSpending, rng: Randomness) 
     speakers = capped(hist, rng, 1).speakers
     held = np.flatnonzero(speakers)
     # a pair without users could only get noise within its reach, so it is never published
-    coin = (rng.words(len(held)) >> np.uint64(32)).astype(np.int64)
-    reach = draw.reach - (coin >= int(exact(draw.often) * _COIN))
+    reach = reaches(len(held), draw, rng)
     noisy = speakers[held] + truncated_geometric(reach, rng, epsilon=exact(draw.epsilon))
     kept = noisy > reach
-    scale = 1 / exact(spending.users.epsilon)
-    everyone = int(speakers.sum()) + int(discrete_laplace(1, rng, scale=scale)[0])
     return OnePair(
         pairs=held[kept],
         clicks=noisy[kept],
-        everyone=everyone,
+        everyone=noisy_users(int(speakers.sum()), spending.users, rng),
         account=Account((draw, spending.users)),
     )
+
+
+def reaches(n: int, draw: TruncatedGeometric, rng: Randomness) -> Ints:
+    """The reach of the noise of n pairs: each a coin of the pair's own."""
+    coin = (rng.words(n) >> np.uint64(32)).astype(np.int64)
+    return draw.reach - (coin >= int(exact(draw.often) * _COIN)).astype(np.int64)
+
+
+def noisy_users(users: int, stage: Approximate, rng: Randomness) -> int:
+    """The number of all users, with discrete Laplace noise."""
+    return users + int(discrete_laplace(1, rng, scale=1 / exact(stage.epsilon))[0])
 
 
 def truncated_geometric(reach: Ints, rng: Randomness, *, epsilon: Fraction) -> Ints:

@@ -13,6 +13,7 @@ import numpy as np
 from slogan.arrays import Floats, Ints
 from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import (
+    NOTHING,
     Account,
     CappedSampling,
     Cost,
@@ -90,19 +91,26 @@ class Spending:
         return sums + self.sampling.cost
 
 
-def spread(budget: PrivacyBudget, *, association: bool) -> Spending:
-    """Divide a budget among the stages; without association, its share goes to the others."""
+def spread(budget: PrivacyBudget, *, association: bool, before: Cost = NOTHING) -> Spending:
+    """Divide what stages that come before leave of a budget among the stages.
+
+    Without association, its share goes to the others.
+    """
     some = {name: part for name, part in SHARES.items() if association or name != "association"}
-    return spend(budget, {name: part / sum(some.values()) for name, part in some.items()})
+    shares = {name: part / sum(some.values()) for name, part in some.items()}
+    return spend(budget, shares, before=before)
 
 
 def spend(
-    budget: PrivacyBudget, shares: dict[str, Fraction], cap: Fraction = Fraction(0)
+    budget: PrivacyBudget,
+    shares: dict[str, Fraction],
+    cap: Fraction = Fraction(0),
+    before: Cost = NOTHING,
 ) -> Spending:
     """Divide what sampling real rows under this cap leaves of a budget."""
     sampling = CappedSampling(name="sampling", cap=cap)
     aside = (spendable(budget)[1] - sampling.cost.delta) * SELECTION_DELTA
-    parts = split(gaussian_room(budget, sampling.cost + Cost(delta=aside)), shares)
+    parts = split(gaussian_room(budget, before + sampling.cost + Cost(delta=aside)), shares)
     selection = SelectionBudget(mu_squared=parts["selection"], delta=aside)
     return Spending(shares=shares, parts=parts, selection=selection, sampling=sampling)
 

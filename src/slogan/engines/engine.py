@@ -3,7 +3,7 @@
 Packer: what an engine can do besides, for programs that do not fit this process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +14,18 @@ import numpy as np
 from slogan.arrays import Ints
 from slogan.dp.sums import AnyHistogram, brought
 from slogan.engines.pseudonyms import IdKind
-from slogan.errors import AllPairsUniqueError, BadRowError, EmptyLogError, SingleUserError
+from slogan.errors import (
+    AllPairsUniqueError,
+    BadRowError,
+    EmptyLogError,
+    OptionError,
+    SingleUserError,
+)
 from slogan.histogram import LogSize, Output, PairHistogram, Remainder
+from slogan.logs.columns import Columns
 from slogan.logs.rows import MOST_CLICKS
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.vocabulary import Pair
 from slogan.planning.solvers import Effort
 
 T = TypeVar("T")
@@ -37,6 +45,16 @@ class Shared:
     """Clicks on pairs that were left out before they reached this process: none of them fits."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPairs:
+    """Public pairs, those of them in the log, of a single user there, and released."""
+
+    listed: int
+    in_log: int
+    of_one_user: int
+    released: int
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Counted:
     """What counting a log gave: the histogram, and how large the log was."""
@@ -51,6 +69,8 @@ class Counted:
     """Rows skipped because they cannot be read, by reason."""
     bad_users: int = 0
     """Users with a skipped row, as far as its user-ID could be read and the engine counts them."""
+    listed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The pairs that are public knowledge; they have numbers also if nobody clicked them."""
     stayed: Shared | None = None
     """Set if the clicks on shared pairs stayed in the engine; the histogram is a part of them."""
 
@@ -69,6 +89,18 @@ class Counted:
 
     def __repr__(self) -> str:
         return f"<Counted: {self.users} users, {self.pairs} pairs, {self.clicks} clicks>"
+
+    def public_pairs(self, released: Ints) -> PublicPairs | None:
+        """How the public pairs and the log go together; None without any. Not private."""
+        if not len(self.listed):
+            return None
+        holders = self.rows.holders_of(self.listed)
+        return PublicPairs(
+            listed=len(self.listed),
+            in_log=int(np.count_nonzero(holders)),
+            of_one_user=int((holders == 1).sum()),
+            released=int(np.isin(self.listed, released).sum()),
+        )
 
     @cached_property
     def hist(self) -> PairHistogram:
@@ -94,13 +126,16 @@ class Engine(Protocol):
         """What this process received from elsewhere, each with its size."""
         ...
 
-    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+    def count(
+        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+    ) -> Counted:
         """Count a log and remember the texts behind the numbers of its histogram.
 
         Args:
             log: The log; an engine counts one.
             unique_pairs: Whether the histogram holds every pair and every user of the log, or the
                 shared pairs and their users only. The whole one may stay with the engine.
+            listed: Public pairs, which get numbers too; only with `unique_pairs`.
         """
         ...
 
@@ -229,6 +264,16 @@ def require_counted(value: T | None) -> T:
     if value is None:
         raise RuntimeError("count a log first")
     return value
+
+
+def require_text(types: Mapping[str, str], columns: Columns, text: str) -> None:
+    """Refuse columns that cannot take the texts of public pairs, before anything is drawn."""
+    for name in (columns.query, columns.url):
+        if name is not None and types.get(name, text).upper() != text:
+            raise OptionError(
+                f"the column {name} is not text, so public pairs cannot be written to it",
+                hint="make it text, or leave out --vocabulary and --hints",
+            )
 
 
 def require_clicks(clicks: int, rows_without_click: int) -> None:

@@ -13,6 +13,7 @@ from slogan.errors import InputError, StorageError
 from slogan.generation.crowd import Clicks, Crowd, chance, draw_clicks, draw_crowd, floor, seconds
 from slogan.generation.vocabulary import text_macros
 from slogan.progress import Progress, shown
+from slogan.storage.atomic import check_outside_releases
 from slogan.storage.database import connected, reason
 from slogan.storage.folders import scratch_folder
 
@@ -107,6 +108,7 @@ def _check(target: Path, *, users: int, clicks_per_user: float) -> None:
             f"each user clicks at least once, got {clicks_per_user} clicks per user",
             hint="the paper's log has 95.1",
         )
+    check_outside_releases(target)
     if target.is_dir() or not target.parent.is_dir():
         raise InputError(
             f"no file can be written at {target}", hint="name a file in a directory that exists"

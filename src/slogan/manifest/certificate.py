@@ -231,6 +231,15 @@ class PrivateRowsSummary(_RealRowsSummary):
     exposed_users_at_most: float
 
 
+class ListedPairs(Record):
+    """How public pairs and the log go together."""
+
+    listed: Count
+    in_log: Count
+    of_one_user: Count
+    released: Count
+
+
 class SyntheticSummary(Summary):
     """Size and coverage of a release of made-up users."""
 
@@ -247,6 +256,8 @@ class SyntheticSummary(Summary):
     pairs_possible: float
     """No method with the same guarantee can release more pairs on average (Theorem Π)."""
     budget_shares: dict[str, float]
+    public_pairs: ListedPairs | None = None
+    """Where a list or an earlier release says which pairs are public."""
 
 
 class Certificate(Summary):

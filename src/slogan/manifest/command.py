@@ -34,7 +34,7 @@ _ROLES = ("user", "query", "url", "count")
 
 
 def command_of(manifest: Manifest) -> list[str]:
-    """The command line in parts, with LOG, RELEASE and TAXONOMY in place of the steward's paths.
+    """The command line in parts, with LOG, RELEASE and the like in place of the steward's paths.
 
     Each part is the verb, an argument, or an option with its value, quoted for a shell.
     """
@@ -61,6 +61,9 @@ def command_of(manifest: Manifest) -> list[str]:
         words += _options({"columns": ",".join(manifest.log.columns)})
     if "taxonomy_sha256" in manifest.parameters:
         words += _options({"taxonomy": "TAXONOMY"})
+    for name in ("vocabulary", "hints"):
+        if name in manifest.parameters:
+            words += _options({name: name.upper()})
     if manifest.pseudonyms == "keep":
         words += _options({"pseudonyms": manifest.pseudonyms})
     if "accept_weak_privacy" in manifest.parameters:

@@ -116,8 +116,21 @@ def promise_of(
     kept = (KEPT_IDS,) if pseudonyms == "keep" else ()
     chosen = (BUDGET_FROM_LOG,) if REQUIRE in parameters else ()
     chosen = (PLAN_FROM_LOG,) if MINIMIZE in parameters else chosen
+    chosen += _rests_on(parameters)
     not_guaranteed = (*weak, *kept, *chosen, *filled.pop("not_guaranteed"))
     return Promise(**filled, not_guaranteed=not_guaranteed)
+
+
+def _rests_on(parameters: Mapping[str, object]) -> tuple[str, ...]:
+    """What was declared to be public, if anything was."""
+    shared: dict[str, str] = _WORDS["shared"]
+    sources = [
+        shared[f"from_{name}"].format_map(parameters)
+        for name in ("vocabulary", "hints")
+        if name in parameters
+    ]
+    values = {**parameters, "sources": " and ".join(sources)}
+    return (shared["public_pairs"].format_map(values),) if sources else ()
 
 
 def wording_of(
@@ -149,11 +162,18 @@ def _numbers(budget: PrivacyBudget) -> dict[str, str]:
     }
 
 
+_OF_PUBLIC_PAIRS = ("public_pairs", "from_vocabulary", "from_hints")
+"""Sentences about parameters that few releases have."""
+NOT_PUBLIC = ", and that was not declared public,"
+
+
 def _fill(
     texts: dict[str, str | list[str]], budget: PrivacyBudget, parameters: Mapping[str, object]
 ) -> dict[str, Any]:
     numbers = _numbers(budget)
-    shared = {name: text.format_map(numbers) for name, text in _WORDS["shared"].items()}
+    plain = {n: text for n, text in _WORDS["shared"].items() if n not in _OF_PUBLIC_PAIRS}
+    shared = {name: text.format_map(numbers) for name, text in plain.items()}
+    shared["not_public"] = NOT_PUBLIC if "public_pairs" in parameters else ""
     values = {**parameters, **shared, **numbers}
     items = str(parameters.get(ITEMS, PAIRS))
     return {

@@ -23,7 +23,7 @@ from slogan.modes import Parameters, ReleaseKind
 from slogan.planning.objectives import Objective
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import Randomness, WatchedRandomness, randomness
-from slogan.storage.atomic import check_replaceable
+from slogan.storage.atomic import check_outside_releases, check_replaceable
 from slogan.storage.untrusted import is_sayable
 
 Pseudonyms = Literal["fresh", "keep"]
@@ -81,6 +81,7 @@ class Destination:
                 "too",
                 hint="choose an -o outside of it, or name the files of the log",
             )
+        check_outside_releases(target)
         if os.path.lexists(target):
             check_replaceable(target, force=self.force)
         return target

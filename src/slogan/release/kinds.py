@@ -12,9 +12,11 @@ from slogan.dp.accounting import Cost, rounded_up
 from slogan.dp.one_pair import OnePair, OnePairSpending
 from slogan.dp.private_rows import expected_exposed
 from slogan.dp.statistics import PrivateHistogram, Spending, Statistics
+from slogan.engines.engine import PublicPairs
 from slogan.logs.words import worded
 from slogan.manifest.certificate import (
     BudgetPrices,
+    ListedPairs,
     LogSizes,
     PartOfJoint,
     PrivateRowsSummary,
@@ -229,6 +231,17 @@ class PrivateRowsRelease(Release):
         )
 
 
+def suspicions(public: PublicPairs) -> tuple[str, ...]:
+    """What suggests that a list of public pairs was made from the log. For the curator only."""
+    if not public.of_one_user or 2 * public.in_log < public.listed:
+        return ()
+    return (
+        f"{public.in_log:,} of {public.listed:,} public pairs are in the log, and "
+        f"{public.of_one_user:,} of them were searched by one user only. Was the list made from "
+        "this log? Then the guarantee does not hold: do not publish.",
+    )
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SyntheticRelease(Release):
     """Made-up users who fit private statistics: private end to end (Theorem S)."""
@@ -237,6 +250,8 @@ class SyntheticRelease(Release):
     spending: Spending | OnePairSpending
     pairs_possible: Fraction
     """Π, from the raw log: for the curator only."""
+    public_pairs: PublicPairs | None = None
+    """Where pairs are public knowledge: how they and the log go together, for the curator only."""
 
     @property
     def cost(self) -> Cost:
@@ -248,8 +263,12 @@ class SyntheticRelease(Release):
 
     @property
     def summary(self) -> SyntheticSummary:
+        public = self.public_pairs
+        facts = self._facts()
+        facts["warnings"] += () if public is None else suspicions(public)
         return SyntheticSummary(
-            **self._facts(),
+            **facts,
+            public_pairs=None if public is None else ListedPairs(**asdict(public)),
             coverage=self.statistics.share,
             association=self.statistics.kind,
             association_kept=self.statistics.kept,

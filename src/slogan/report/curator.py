@@ -126,7 +126,7 @@ class CuratorPage(Page):
         size = f"{c.clicks_out:,} clicks are released, {share:.2%} of the log's {c.clicks_in:,}."
         if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
             return f"{size} No row belongs to a real user."
-        users = f"{c.exposed_users_expected:,.0f} of {c.users:,} real users"
+        users = f"{at_most(c.exposed_users_expected)} of {c.users:,} real users"
         shown = f"Rows of about {users} are expected to be in it."
         planned = isinstance(c, PlannedCertificate)
         return f"{size} {_gap(c)} {shown}" if planned else f"{shown} {size}"
@@ -148,11 +148,11 @@ class CuratorPage(Page):
         c = self.certificate
         if not isinstance(c, PlannedCertificate | PrivateRowsCertificate):
             return []
-        users = f"{c.exposed_users_expected:,.1f} of {c.users:,} users"
+        users = f"{at_most(c.exposed_users_expected)} of {c.users:,} users"
         shown = f"Rows of {users} are expected to be shown"
         if isinstance(c, PrivateRowsCertificate):
             return [
-                f"{shown}; the cap allows {c.exposed_users_at_most:,.1f} at most.",
+                f"{shown}; the cap allows {at_most(c.exposed_users_at_most)} at most.",
                 f"Each user shows at most {c.budget_per_user:.6g} clicks on average.",
             ]
         lines = [
@@ -225,8 +225,15 @@ class CuratorPage(Page):
                 weight = "users of a pair, of whom one pair each counts, for it to be released"
             kept = int(100 * c.association_kept)
             most = f"of at most {ceil(c.pairs_possible):,} that any method with this guarantee can "
+            most += "release on average, on this log"
+            if (known := c.public_pairs) is not None:
+                most += (
+                    f", without public knowledge; {known.listed:,} pairs were declared public, "
+                    f"{known.in_log:,} of them are in the log, {known.of_one_user:,} of one user "
+                    f"only, and {known.released:,} were selected"
+                )
             return [
-                Fact("Pairs", f"{c.pairs_out:,}", f"{most}release on average, on this log"),
+                Fact("Pairs", f"{c.pairs_out:,}", most),
                 Fact("Coverage κ", f"{c.coverage:.2%}", clicks),
                 Fact("Association", f"{c.association} ({kept}% kept)", pairs),
                 Fact("Weight needed", f"{c.weight_needed:.3g}", weight),

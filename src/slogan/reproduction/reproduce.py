@@ -21,6 +21,7 @@ from slogan.registry import module_names
 from slogan.report.html import picture
 from slogan.reproduction.laboratory import FULL, QUICK, Experiment, Laboratory, Store, digest_of
 from slogan.reproduction.pages import MADE_UP, REAL, Page, markdown, table
+from slogan.storage.atomic import check_outside_releases
 from slogan.storage.folders import scratch_folder
 
 USERS, SEED = 2_500, 0
@@ -125,6 +126,7 @@ def reproduce(
     """
     with shown(progress) as on_progress:
         begin, folder = time.perf_counter(), Path(output)
+        check_outside_releases(folder / "data")
         selected = _selected(only)
         on_progress("count the log", share=0.0)
         counted, sizes = _counted(log, engine)

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from slogan.errors import LedgerError, LogNotFoundError, ReleaseExistsError, StorageError
+from slogan.errors import (
+    LedgerError,
+    LogNotFoundError,
+    OptionError,
+    ReleaseExistsError,
+    StorageError,
+)
 from slogan.storage.folders import TOKEN, cleaning, clear, make, scratch_folder
 
 PARTIAL = ".partial-"
@@ -220,6 +226,17 @@ def check_replaceable(target: Path, *, force: bool) -> None:
         raise ReleaseExistsError(
             f"{target} holds more than public/ and curator/, and --force would delete that too",
             hint="choose another -o, or move elsewhere what does not belong to the release",
+        )
+
+
+def check_outside_releases(target: Path) -> None:
+    """Nothing is written into a release, where it might be published, or be replaced with it."""
+    place = Path(os.path.realpath(target))
+    release = next((folder for folder in place.parents if (folder / MANIFEST).is_file()), None)
+    if release is not None:
+        raise OptionError(
+            f"{target} is inside {release}, which is a release of slogan",
+            hint=f"choose a place outside of it, such as {release.parent / place.name}",
         )
 
 

@@ -26,8 +26,9 @@ _AT_ONCE = 200_000
 
 # The tables of a comparison: `clicked` and `shown` hold the two logs, one row per user and pair.
 _COMPARE = """
+    CREATE TABLE IF NOT EXISTS declared (query VARCHAR, url VARCHAR);
     CREATE TABLE pairs AS
-    SELECT row_number() OVER () AS pair, query, url, released,
+    SELECT row_number() OVER (ORDER BY query, url) AS pair, query, url, released,
            coalesce(total, 0) AS total, coalesce(holders, 0) AS holders
     FROM (SELECT query, url, sum(clicks) AS released FROM shown GROUP BY query, url)
     LEFT JOIN (SELECT query, url, sum(clicks) AS total, count(*) AS holders
@@ -222,6 +223,11 @@ def _take_rows(
     return _types(sql, schema), bad
 
 
+def _whole(columns: dict[str, Any]) -> tuple[Ints, Ints]:
+    holder, pair = (np.asarray(columns[name], dtype=np.int64) for name in ("holder", "pair"))
+    return holder, pair
+
+
 def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(sql.execute(query).fetchall()[0][0])
 
@@ -272,7 +278,14 @@ class Comparison:
         sql.execute(_COMPARE)
         self.pairs = _number(sql, "SELECT count(*) FROM pairs")
         self.unique_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 1")
-        self.unknown_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 0")
+        self.unknown_pairs = _number(
+            sql,
+            "SELECT count(*) FROM pairs ANTI JOIN declared USING (query, url) WHERE holders = 0",
+        )
+        self.declared_unheld = _number(
+            sql,
+            "SELECT count(*) FROM pairs SEMI JOIN declared USING (query, url) WHERE holders = 0",
+        )
         self.users = _number(sql, "SELECT count(*) FROM people")
         self.rows = _number(sql, "SELECT count(*) FROM shown")
         self.clicks = _number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
@@ -304,20 +317,24 @@ class Comparison:
             SELECT any_value(released), sum(own * least(1, {norm} / sqrt(square))), any_value(total)
             FROM (SELECT *, sum(own * own) OVER (PARTITION BY holder) AS square FROM (
                 SELECT pair, holder, released, total, least(own, {most})::DOUBLE AS own FROM held))
-            GROUP BY pair""").fetchall()
+            GROUP BY pair
+            UNION ALL SELECT released, 0, 0 FROM pairs WHERE holders = 0""").fetchall()
 
-    def weights(self, heaviest: Sequence[float]) -> tuple[Floats, Floats, Flags]:
+    def weights(self, heaviest: Sequence[float]) -> tuple[Floats, Floats, Flags, Flags]:
         """For each pair of the log: the most weight its users can give it, and if it is released.
 
         A user with n pairs gives at most heaviest[n]. The second is the chance that the only user
-        of a pair contributes it: users with too many pairs contribute a random subset.
+        of a pair contributes it: users with too many pairs contribute a random subset. The last is
+        whether the pair was declared public.
         """
         self._weigh(heaviest)
         columns = self._sql.execute("""
-            SELECT weight, inclusion, p.pair IS NOT NULL AS released
-            FROM reach LEFT JOIN pairs p USING (query, url)""").fetchnumpy()
+            SELECT weight, inclusion, p.pair IS NOT NULL AS released, d.query IS NOT NULL AS public
+            FROM reach LEFT JOIN pairs p USING (query, url) LEFT JOIN declared d USING (query, url)
+            """).fetchnumpy()
         weight, inclusion = (np.asarray(columns[n], dtype=float) for n in ("weight", "inclusion"))
-        return weight, inclusion, np.asarray(columns["released"], dtype=np.bool_)
+        released, public = (np.asarray(columns[n], dtype=np.bool_) for n in ("released", "public"))
+        return weight, inclusion, released, public
 
     def _weigh(self, heaviest: Sequence[float]) -> None:
         most = len(heaviest) - 1
@@ -341,8 +358,9 @@ class Comparison:
             self._sql,
             f"""SELECT coalesce(max(n), 0) FROM (
                 SELECT count(*) AS n FROM clicked JOIN reach USING (query, url)
-                LEFT JOIN pairs p USING (query, url)
-                WHERE weight > {lightest} OR p.pair IS NOT NULL GROUP BY "user")""",
+                LEFT JOIN pairs p USING (query, url) LEFT JOIN declared d USING (query, url)
+                WHERE weight > {lightest} OR p.pair IS NOT NULL OR d.query IS NOT NULL
+                GROUP BY "user")""",
         )
 
     def numbers_of_users(self) -> tuple[Floats, Floats, Floats]:
@@ -429,40 +447,21 @@ class Comparison:
         pair, clicks = (np.asarray(columns[name]) for name in ("pair", "clicks"))
         return pair.astype(np.int64), clicks.astype(float), self.shown_users()[2]
 
-    def copies(self) -> list[tuple[int, int, int, int, int]]:
-        """For each number of pairs: how many released users match the pairs of a user of the log.
+    def sets(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Rows of shown users, and of the log's users with a released pair: (user, pair).
 
-        For comparison, users made by replacing one pair of a released user by a pair of another
-        released user with a pair in common: how many, and how many match the log.
+        Both are numbers from 0, and rows are in their order.
         """
-        self._sql.execute("""
-            CREATE TABLE bundles AS
-            SELECT DISTINCT list_sort(list(pair)) AS pairs FROM held GROUP BY holder;
-            CREATE TABLE made AS
-            SELECT "user", list_sort(list(pair)) AS pairs
-            FROM shown JOIN pairs USING (query, url) GROUP BY "user" HAVING count(*) >= 3;
-            CREATE TABLE links AS
-            SELECT *, row_number() OVER (PARTITION BY common ORDER BY hash("user", common)) AS turn
-            FROM (SELECT "user", pairs, unnest(pairs) AS common FROM made);
-            CREATE TABLE exchanged AS
-            SELECT list_sort(list_append(list_filter(pairs, lambda p: p <> gone), new)) AS pairs
-            FROM (SELECT a.pairs,
-                         list_filter(a.pairs, lambda p: p <> a.common)[1 + (hash(a."user", 1) %
-                             (len(a.pairs) - 1))::INTEGER] AS gone,
-                         list_filter(b.pairs, lambda p: NOT list_contains(a.pairs, p))[1] AS new
-                  FROM links a JOIN links b ON a.common = b.common AND a.turn = b.turn + 1)
-            WHERE new IS NOT NULL""")
-        counts = [
-            {
-                size: (n, matching)
-                for size, n, matching in self._sql.execute(f"""
-                    SELECT least(len(pairs), 8), count(*),
-                           count(*) FILTER (pairs IN (SELECT pairs FROM bundles))
-                    FROM {table} GROUP BY 1""").fetchall()
-            }
-            for table in ("made", "exchanged")
-        ]
-        return [(size, *counts[0][size], *counts[1].get(size, (0, 0))) for size in counts[0]]
+        shown, held = (
+            self._sql.execute(query).fetchnumpy()
+            for query in (
+                """SELECT dense_rank() OVER (ORDER BY "user") - 1 AS holder, pair - 1 AS pair
+                   FROM shown JOIN pairs USING (query, url) ORDER BY ALL""",
+                """SELECT dense_rank() OVER (ORDER BY holder) - 1 AS holder, pair - 1 AS pair
+                   FROM held ORDER BY ALL""",
+            )
+        )
+        return (_whole(shown), _whole(held))
 
     @cached_property
     def _factors(self) -> list[Factor]:

@@ -24,6 +24,7 @@ from slogan.storage.untrusted import modest
 from slogan.verification.comparison import Comparison, Counted, count, remove_users, restore_rows
 from slogan.verification.conditions import NOT_POSSIBLE, Bounds, Check, bounds_of
 from slogan.verification.plain_reader import NO_CLICK
+from slogan.verification.public_knowledge import NO_KNOWLEDGE, Knowledge, OtherKnowledgeError
 
 Finding: TypeAlias = tuple[bool, str] | tuple[bool, str, str]
 """Whether the check passed, a plain sentence, and further figures; never a text of the log."""
@@ -48,6 +49,7 @@ class Evidence:
     sql: duckdb.DuckDBPyConnection
     clicked: Counted | str
     shown: Counted | str
+    knowledge: Knowledge = NO_KNOWLEDGE
 
     @property
     def released(self) -> Counted:
@@ -71,10 +73,18 @@ class Evidence:
     def compared(self) -> Comparison:
         """Both logs compared, with withheld rows and without users removed before counting."""
         self.logs()
-        _ = self.withheld
+        _ = self.withheld, self.declared
         if self.manifest.kind is ReleaseKind.LAPLACE_COUNTS:
             _ = self.removed
         return Comparison(self.sql)
+
+    @cached_property
+    def declared(self) -> int:
+        """How many pairs were declared public, from the files that the manifest names."""
+        try:
+            return self.knowledge.load(self.sql, self.manifest)
+        except OtherKnowledgeError as why:
+            raise NotPossibleError(str(why)) from None
 
     @cached_property
     def withheld(self) -> tuple[int, int, int]:

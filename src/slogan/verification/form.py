@@ -25,6 +25,7 @@ from slogan.report.html import wording_digest
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written, part
 from slogan.verification.evidence import Evidence, Finding
+from slogan.verification.one_pair import is_one
 from slogan.verification.wording import names_of_log, words_of
 
 _NUMBER = re.compile(r"[0-9]{1,200}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?(/[0-9]{1,200})?")
@@ -86,10 +87,13 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "searches": _one_of("all"),
         "fold": _one_of("yes"),
         ITEMS: _one_of(QUERIES, SEARCHES),
-        "contributions": _one_of("one"),
+        "contributions": _one_of("one", "auto"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
         "association": _one_of("auto", *_GROUPINGS),
-        "taxonomy_sha256": lambda value: _DIGEST.fullmatch(str(value)) is not None,
+        **dict.fromkeys(("vocabulary", "hints"), _is_name),
+        "public_pairs": _whole,
+        **dict.fromkeys(("vocabulary_sha256", "hints_sha256"), _is_digest),
+        "taxonomy_sha256": _is_digest,
         "accept_weak_privacy": _one_of("yes"),
         **dict.fromkeys(
             (
@@ -97,12 +101,20 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
                 *("share_selection", "share_counts", "share_association", "share_sizes"),
                 *("share_coverage", "selection_delta", "counts_norm", "counts_most_clicks"),
                 *("sizes_largest", "coverage_most_clicks", "association_head", "selection_most"),
-                *("share_draw", "share_users"),
+                *("share_draw", "share_users", "share_contributions"),
                 "association_most_categories",
             ),
             _number,
         ),
     }
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and is_label(value)
+
+
+def _is_digest(value: object) -> bool:
+    return _DIGEST.fullmatch(str(value)) is not None
 
 
 def _fields(package: str, module: str) -> tuple[str, ...]:
@@ -200,7 +212,7 @@ def _users_of(manifest: Manifest, held: tuple[float, ...]) -> int:
 
 def _coverage_of(manifest: Manifest, outputs: Outputs) -> float:
     """The share of clicks on released pairs: both measurements of them, weighted by their error."""
-    if manifest.parameters.get("contributions") == "one":  # measured once
+    if is_one(manifest):  # measured once
         inside, outside = max(outputs.clicks_released, 0.0), max(outputs.clicks_other, 0.0)
         return inside / (inside + outside) if inside + outside > 0 else 0.0
     noise = _variance_of(manifest, "coverage")

@@ -6,13 +6,14 @@ The calculation is in docs/explanation/verification.md.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
 from scipy.special import chdtr, chdtrc, kolmogorov, ndtr, ndtri
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.manifest.manifest import Outputs, SpentStage
 from slogan.verification.accounting import part, spent_on
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
@@ -31,6 +32,8 @@ _RARELY = 0.1
 _DEVIATIONS = 7
 _LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
 _EARLY = 0.1
+_FEWEST_PUBLIC = 1000
+"""A declared pair without users is selected with a chance of one in this, or in all declared."""
 _LEVELS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 NORM, MOST_CLICKS, MOST_COVERED, LARGEST = 6, 2**15, 75, 30
 _NEVER, _TINY = 1e-12, 1e-300
@@ -91,6 +94,15 @@ def _blocks(most: int) -> tuple[Ints, Ints]:
     return np.array([1, *(n + 1 for n in end[:-1])]), np.array(end)
 
 
+def _for_public(thresholds: _Thresholds, number: int) -> _Thresholds:
+    """The same rounds for declared pairs: multiples of the noise, whatever one user adds."""
+    chance = 1 / max(number, _FEWEST_PUBLIC)
+    rounds = len(thresholds.units)
+    chances = np.array([chance * _EARLY / (rounds - 1)] * (rounds - 1) + [chance * (1 - _EARLY)])
+    levels = np.sqrt(thresholds.variance * thresholds.units) * _tail(chances)
+    return replace(thresholds, levels=levels)
+
+
 def _weighted_gaussian(variance: float, delta: float, _most: int) -> _Thresholds:
     n = np.arange(1, _MOST + 1)
     levels = 1 / np.sqrt(n) + math.sqrt(variance) * _tail(delta / n)
@@ -130,19 +142,31 @@ def selectable(evidence: Evidence) -> Finding:
     if not _look_possible(evidence):
         return False, "users contribute another number of pairs than their lengths suggest"
     delta = float(part(_stage(evidence, "selection"), "slack"))
-    weight, inclusion, released = evidence.compared.weights(thresholds.heaviest.tolist())
+    heaviest = thresholds.heaviest.tolist()
+    weight, inclusion, released, public = evidence.compared.weights(heaviest)
     # A pair of a single user with more pairs than contribute is one of these with this chance.
     chance = thresholds.chance(weight) * inclusion
+    faults = _too_many(chance[~public], released[~public], (delta, *_LEVELS), delta)
+    if evidence.declared:
+        lower = _for_public(thresholds, evidence.declared)
+        faults += _too_many(lower.chance(weight)[public], released[public], _LEVELS, delta)
+        unheld = evidence.compared.declared_unheld
+        faults += unheld if unheld and at_least(unheld, 1.0) < FALSE_ALARM else 0
+    if faults:
+        return False, f"{faults} released pairs have too few users to be selected"
+    return True, f"all {int(released.sum())} released pairs have enough users to be selected"
+
+
+def _too_many(chance: Floats, released: Flags, levels: Sequence[float], delta: float) -> int:
+    """How many released pairs are too many of those that are hardly ever selected."""
     faults = 0
-    for level in (delta, *_LEVELS):
+    for level in levels:
         unlikely = chance <= level
         seen, expected = int((unlikely & released).sum()), float(chance[unlikely].sum())
         allowed = _RARE_EVENT if level == delta else FALSE_ALARM
         if seen and at_least(seen, expected) < allowed:
             faults = max(faults, seen)
-    if faults:
-        return False, f"{faults} released pairs have too few users to be selected"
-    return True, f"all {int(released.sum())} released pairs have enough users to be selected"
+    return faults
 
 
 def _look_possible(evidence: Evidence) -> bool:

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from slogan.arrays import Floats
-from slogan.manifest.manifest import Outputs, SpentStage
-from slogan.verification.accounting import budget_of, part, shown_alone, spent_on
+from slogan.manifest.manifest import Manifest, Outputs, SpentStage
+from slogan.verification import contributions
+from slogan.verification.accounting import part, shown_alone
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 from slogan.verification.mechanism import FALSE_ALARM, at_least
 
@@ -20,13 +21,16 @@ _CLOSE = Fraction(1, 10**6)
 _KEPT_AS_MEASURED = ("output_size", "frequent_pairs", None)
 
 
-def is_one(evidence: Evidence) -> bool:
-    """Whether one pair of each user counted."""
-    return evidence.manifest.parameters.get("contributions") == "one"
+def is_one(manifest: Manifest) -> bool:
+    """Whether one pair of each user counted, by a declaration or by a look."""
+    stages = () if manifest.account is None else manifest.account.stages
+    looked = manifest.parameters.get("contributions") == "auto"
+    drawn = any(stage.name == "draw" for stage in stages)
+    return manifest.parameters.get("contributions") == "one" or (looked and drawn)
 
 
 def _stages(evidence: Evidence) -> tuple[SpentStage, SpentStage]:
-    listed = spent_on(evidence).stages
+    listed = contributions.stages_after(evidence)
     if [(stage.name, stage.mechanism) for stage in listed] != [*_MECHANISMS.items()]:
         raise NotPossibleError("the manifest does not list the stages of such a release")
     return listed[0], listed[1]
@@ -38,6 +42,7 @@ def constants(evidence: Evidence) -> Finding:
     draw, users = _stages(evidence)
     faults = sum(parameters.get(f"share_{name}") != str(part) for name, part in _SHARES.items())
     faults += parameters.get("association") != "independent"
+    faults += contributions.faults(evidence)
     both = part(draw, "epsilon") + part(users, "epsilon")
     faults += part(draw, "epsilon") != both * _SHARES["draw"]
     if faults == 0:
@@ -47,7 +52,7 @@ def constants(evidence: Evidence) -> Finding:
 
 def scales(evidence: Evidence) -> Finding:
     """Check that the noise follows from the budget alone, and not from the log."""
-    epsilon, delta = budget_of(evidence.promised)
+    epsilon, delta = contributions.budget_after(evidence)
     draw, users = _stages(evidence)
     spent, aside = part(draw, "epsilon") + part(users, "epsilon"), shown_alone(draw)
     faults = {

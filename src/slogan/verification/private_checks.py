@@ -12,7 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.manifest.manifest import SpentStage
 from slogan.manifest.promise import ACCEPTED, weaknesses
-from slogan.verification import one_pair
+from slogan.verification import contributions, one_pair
 from slogan.verification.accounting import (
     account,
     budget_of,
@@ -197,11 +197,13 @@ PRIVATE_ROWS: Checks = {
 
 def _user_constants(evidence: Evidence) -> Finding:
     own = [stage for stage in spent_on(evidence).stages if stage.name in _NORM_SQUARED]
+    if contributions.faults(evidence):
+        return False, "the look at contributions has not the documented share of the budget"
     return _constants(evidence, _USER_CONSTANTS, _user_shares(evidence), own)
 
 
 def _user_scales(evidence: Evidence) -> Finding:
-    stages = spent_on(evidence).stages
+    stages = contributions.stages_after(evidence)
     shares = _spent_shares(evidence, stages)
     own = [stage for stage in stages if stage.name in _NORM_SQUARED]
     selection = [stage for stage in stages if stage.name not in _NORM_SQUARED]
@@ -209,7 +211,7 @@ def _user_scales(evidence: Evidence) -> Finding:
         raise NotPossibleError("the manifest does not list the stages of such a release")
     if any(stage.name not in shares for stage in own):
         raise NotPossibleError("the manifest lists stages without a share of the budget")
-    epsilon, delta = budget_of(evidence.promised)
+    epsilon, delta = contributions.budget_after(evidence)
     return _scales(own, selection, shares, (epsilon, delta / 2), exact=True)
 
 
@@ -231,7 +233,14 @@ def _by_contributions(
     several: Callable[[Evidence], Finding], one: Callable[[Evidence], Finding]
 ) -> Callable[[Evidence], Finding]:
     """The check for how many pairs of a user counted."""
-    return lambda evidence: (one if one_pair.is_one(evidence) else several)(evidence)
+    return lambda evidence: (one if one_pair.is_one(evidence.manifest) else several)(evidence)
+
+
+def _selectable(evidence: Evidence) -> Finding:
+    """Check that noise explains how many pairs of a user counted, and the released pairs."""
+    one = one_pair.is_one(evidence.manifest)
+    ok, detail = contributions.possible(evidence, one=one)
+    return (one_pair.selectable if one else selectable)(evidence) if ok else (ok, detail)
 
 
 SYNTHETIC_USERS_ACCOUNT: Checks = {
@@ -240,8 +249,21 @@ SYNTHETIC_USERS_ACCOUNT: Checks = {
     "constants": _by_contributions(_user_constants, one_pair.constants),
     "scales": _by_contributions(_user_scales, one_pair.scales),
 }
+
+
+def _public_pairs(evidence: Evidence) -> Finding:
+    """Check that as many pairs are public, by the files given, as the manifest says."""
+    stated, number = evidence.manifest.parameters.get("public_pairs"), evidence.declared
+    if (stated or 0) != number:
+        return False, f"{number:,} pairs are public by the files given, not as many as stated"
+    if not number:
+        return True, "no pair was declared public"
+    return True, f"{number:,} pairs are those of the named files; that they are public is your word"
+
+
 SYNTHETIC_USERS: Checks = {
-    "selectable": _by_contributions(selectable, one_pair.selectable),
+    "public_pairs": _public_pairs,
+    "selectable": _selectable,
     "noise": _by_contributions(counts_noisy, one_pair.noise),
     "outputs": _by_contributions(outputs_noisy, one_pair.outputs),
     "synthetic_users": dealt,

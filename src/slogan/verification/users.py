@@ -11,12 +11,15 @@ import uuid
 import zlib
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import bdtrc, chdtrc
 
-from slogan.arrays import Floats, Ints
+from slogan.arrays import Flags, Floats, Ints
 from slogan.errors import LogFormatError
 from slogan.manifest.manifest import Outputs
 from slogan.verification.evidence import Evidence, Finding
@@ -30,12 +33,24 @@ _TRIED = 20_000
 """The number of real IDs to which the common functions of an ID are applied."""
 _CORRELATED = 6.5
 """Standard deviations of a rank correlation; exceeded by chance in one of 10^10."""
-_MOVED, _MORE_ALIKE = 4.0, 8.0
-"""Where users follow a measured association: how far the holders of a pair may be moved, and how
-much oftener than exchanged ones users may have just the pairs of a user of the log."""
+_MOVED = 4.0
+"""Where users follow a measured association: how far the holders of a pair may be moved."""
+_FEWEST = 3
+"""Users of fewer pairs are not compared: any two pairs go together in many logs."""
+_SPLITS = 24
+_AT_ONCE = 1 << 20
+_UNSEEN = 1.0
+"""Added to numbers of users, so that few of them show no association."""
+_POWERS = np.geomspace(1e-3, 20.0, 60)
+UNEXPLAINED = 3.0
+"""Where users follow a measured association: how much likelier than its pairs of pairs explain
+the pairs of a user of the log may be."""
+
 _ROUNDING = 1e-9
 _OVERDISPERSED = 12
 _DEVIATIONS = 7
+
+Words = NDArray[np.uint64]
 
 
 def largest_id(user_type: str) -> int:
@@ -241,7 +256,10 @@ def dealt(evidence: Evidence) -> Finding:
             pair, clicks, total, rows
         )
         < FALSE_ALARM,
-        **_copies(evidence, _MORE_ALIKE if follows else 1.0),
+        "more users than chance explains have exactly the released pairs of a user of the log": (
+            chance_of_copies(*(Sets(*rows) for rows in evidence.compared.sets()), follows=follows)
+            < FALSE_ALARM
+        ),
     }
     found = [fault for fault, present in faults.items() if present]
     return not found, "; ".join(found) or f"all {len(pair)} rows fit random synthetic users"
@@ -282,15 +300,165 @@ def _heaviest_chance(pair: Ints, clicks: Floats, total: Ints, rows: Ints) -> flo
     return min(1.0, float(chances.min(initial=1.0)) * len(pair))
 
 
-def _copies(evidence: Evidence, alike: float) -> dict[str, bool]:
-    """Check whether synthetic users match users of the log more often than by chance.
+# --- copies of whole users ---
 
-    The chance is estimated from the release: exchange one pair between two of its users with a
-    pair in common. Copies of real users match the log; exchanged ones do not.
+
+class Sets(NamedTuple):
+    """Users and the pairs they hold: rows of (user, pair), in this order."""
+
+    user: Ints
+    pair: Ints
+
+    @property
+    def size(self) -> Ints:
+        """How many pairs each user holds."""
+        return np.bincount(self.user)
+
+    def sums(self, marks: Words) -> Words:
+        """The sum of its pairs' marks for each user, which tells sets of pairs apart."""
+        total = np.zeros(len(self.size), dtype=np.uint64)
+        np.add.at(total, self.user, marks[self.pair])
+        return total
+
+
+class Differing(NamedTuple):
+    """Twos of users who differ by as many pairs: a row for each."""
+
+    pair: Ints
+    """The pairs that one of them holds."""
+    first: Flags
+    """Whether that is the first of them."""
+    common: Words
+    """The sum of the marks of the pairs that both hold."""
+
+    def only(self, chosen: Flags | slice) -> "Differing":
+        """Some of them."""
+        return Differing(self.pair[chosen], self.first[chosen], self.common[chosen])
+
+
+def chance_of_copies(made: Sets, real: Sets, *, follows: bool) -> float:
+    """A bound on the chance that as many made-up users have just the pairs of a user of the log.
+
+    Args:
+        made: The released users.
+        real: The log's users, with their released pairs.
+        follows: Whether the released ones follow a measured association.
     """
-    return {
-        f"{matching} of {users} users with {size} pairs have exactly the released pairs of a user "
-        "of the log": at_least(matching, 4 * alike * users * (matched + 1) / max(exchanged, 1) + 1)
-        < FALSE_ALARM
-        for size, users, matching, exchanged, matched in evidence.compared.copies()
-    }
+    if not len(made.pair) or not len(real.pair):
+        return 1.0
+    pairs = 1 + int(max(made.pair.max(), real.pair.max()))
+    marks = np.random.default_rng(pairs).integers(0, 2**64, pairs, dtype=np.uint64)
+    known = np.unique(real.sums(marks)[real.size >= _FEWEST])
+    # the same release is judged alike each time
+    rng = np.random.default_rng(int(made.sums(marks).sum(dtype=np.uint64)))
+    together = _Together(made, pairs) if follows else None
+    matching: list[Floats] = []
+    odds: list[Floats] = []
+    for twos in _in_twos(made, marks, rng):
+        splits = _splits(twos.first, rng)
+        hits = _hits(twos, splits, marks, known)
+        telling = hits.min(axis=1) < hits.max(axis=1)
+        some, splits, hits = twos.only(telling), splits[telling], hits[telling]
+        if len(hits):
+            matching.append(hits)
+            odds.append(together.odds(some, splits, hits) if together else np.zeros_like(hits))
+    return _chance(np.concatenate(matching), np.concatenate(odds)) if matching else 1.0
+
+
+def _in_twos(made: Sets, marks: Words, rng: np.random.Generator) -> Iterator[Differing]:
+    """Users in random twos who share a pair, by the number of pairs in which they differ."""
+    size = made.size
+    first_row = np.concatenate(([0], np.cumsum(size)))
+    users = np.flatnonzero(size >= _FEWEST)
+    if len(users) < 2:
+        return
+    shared = made.pair[first_row[users] + rng.integers(0, size[users])]
+    order = np.lexsort((rng.random(len(users)), shared))
+    users, shared = users[order], shared[order]
+    start = np.flatnonzero(np.concatenate(([True], shared[1:] != shared[:-1])))
+    turn = np.arange(len(users)) - np.repeat(start, np.diff([*start.tolist(), len(users)]))
+    second = np.flatnonzero(turn % 2)
+    number = np.full(len(size), -1)
+    number[users[second]] = number[users[second - 1]] = np.arange(len(second))
+    leads = np.zeros(len(size), dtype=np.bool_)
+    leads[users[second - 1]] = True
+
+    rows = np.flatnonzero(number[made.user] >= 0)
+    two, pair, first = number[made.user[rows]], made.pair[rows], leads[made.user[rows]]
+    order = np.lexsort((pair, two))
+    two, pair, first = two[order], pair[order], first[order]
+    again = np.flatnonzero((two[1:] == two[:-1]) & (pair[1:] == pair[:-1]))
+    common = np.zeros(len(second), dtype=np.uint64)
+    np.add.at(common, two[again], marks[pair[again]])
+    alone = np.ones(len(two), dtype=np.bool_)
+    alone[again] = alone[again + 1] = False
+    two, pair, first = two[alone], pair[alone], first[alone]
+    each = np.bincount(two, minlength=len(second))
+    mixed = (np.bincount(two, first, minlength=len(second)) % np.maximum(each, 1)) > 0
+    for differ in np.unique(each[mixed]).tolist():
+        of_size = np.flatnonzero(mixed & (each == differ))
+        here = np.isin(two, of_size)
+        shape = len(of_size), differ
+        whole = Differing(pair[here].reshape(shape), first[here].reshape(shape), common[of_size])
+        step = max(1, _AT_ONCE // (_SPLITS * differ))
+        for low in range(0, len(of_size), step):
+            yield whole.only(slice(low, low + step))
+
+
+def _splits(first: Flags, rng: np.random.Generator) -> Flags:
+    """The released split of each two, and others of the same sizes."""
+    several = np.repeat(first[:, None, :], _SPLITS, axis=1)
+    return np.concatenate([first[:, None, :], rng.permuted(several, axis=2)], axis=1)
+
+
+def _hits(some: Differing, splits: Flags, marks: Words, known: Words) -> Floats:
+    """In each split, how many of the two have just the pairs of a user of the log."""
+    marked = marks[some.pair][:, None, :]
+    one, other = (
+        some.common[:, None] + np.where(side, marked, np.uint64(0)).sum(axis=2, dtype=np.uint64)
+        for side in (splits, ~splits)
+    )
+    return np.isin(one, known).astype(np.float64) + np.isin(other, known)
+
+
+class _Together:
+    """Which pairs released users hold together, beyond chance."""
+
+    def __init__(self, made: Sets, pairs: int) -> None:
+        rows = csr_array((np.ones(len(made.pair)), (made.user, made.pair)))
+        rows.resize((len(made.size), pairs))
+        self._both = (rows.T @ rows).tocsr()
+        size = made.size.astype(np.float64)
+        self._rate = float((size * (size - 1)).sum()) / len(made.pair) ** 2
+        self._holders = np.bincount(made.pair, minlength=pairs).astype(np.float64)
+
+    def odds(self, some: Differing, splits: Flags, hits: Floats) -> Floats:
+        """The logarithm of how likely each split is, up to a constant, and `UNEXPLAINED`.
+
+        The two themselves are left out of the numbers, which would know the released split.
+        """
+        one, other = some.pair[:, :, None], some.pair[:, None, :]
+        at = np.broadcast_arrays(one, other)
+        both = np.asarray(self._both[at[0].ravel(), at[1].ravel()]).reshape(at[0].shape)
+        own = some.first[:, :, None] == some.first[:, None, :]
+        chance = self._holders[one] * self._holders[other] * self._rate
+        energy = np.log((both - own + _UNSEEN) / (chance + _UNSEEN))
+        energy[:, np.arange(energy.shape[1]), np.arange(energy.shape[1])] = 0
+        side = np.where(splits, 1.0, -1.0)
+        alike = np.einsum("bsi,bij,bsj->bs", side, energy, side) / 4
+        return alike + np.log(UNEXPLAINED) * hits
+
+
+def _chance(hits: Floats, odds: Floats) -> float:
+    """A bound on the chance that the released splits have as many hits (Chernoff)."""
+    weight = np.exp(odds - odds.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    seen, most = float(hits[:, 0].sum()), hits.max(axis=1, keepdims=True)
+    if seen <= float((weight * hits).sum()):
+        return 1.0
+    bounds = [
+        float(np.log((weight * np.exp(power * (hits - most))).sum(axis=1)).sum())
+        + power * (float(most.sum()) - seen)
+        for power in _POWERS.tolist()
+    ]
+    return min(1.0, float(np.exp(min(bounds))))

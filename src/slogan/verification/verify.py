@@ -33,6 +33,7 @@ from slogan.verification.private_checks import (
     SYNTHETIC_USERS,
     SYNTHETIC_USERS_ACCOUNT,
 )
+from slogan.verification.public_knowledge import NO_KNOWLEDGE, Knowledge
 
 __all__ = ["Check", "Verdict", "verify", "verify_public"]
 
@@ -64,6 +65,8 @@ def verify(
     release: str | Path | InFolder,
     *,
     budget: PrivacyBudget | None = None,
+    vocabulary: str | Path | None = None,
+    hints: str | Path | None = None,
     engine: str | EngineSettings = "duckdb",
 ) -> Verdict:
     """Check a release against the log it was made from, with independent code for every check.
@@ -73,6 +76,8 @@ def verify(
         release: A release as `sanitize()` or `synthesize()` returned it, saved or not, or the
             folder of one.
         budget: The agreed budget, which the release must keep in addition to its manifest's.
+        vocabulary: The list of public pairs, if the release used one.
+        hints: The earlier release that it used, if any.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`. It reads
             a log that is not in files; files are read line by line, and compared with DuckDB.
     """
@@ -82,7 +87,10 @@ def verify(
         if not isinstance(log, SearchLog):
             require_query(folder, "verify", log)
         settings = engines.resolve(engine, log)
-        return _verdict(folder / "public", folder / "curator", log, budget, settings)
+        given = {"vocabulary": vocabulary, "hints": hints}
+        knowledge = Knowledge(**{name: Path(f) for name, f in given.items() if f is not None})
+        public, curator = folder / "public", folder / "curator"
+        return _verdict(public, curator, log, budget, settings, knowledge)
 
 
 def verify_public(folder: str | Path, *, budget: PrivacyBudget | None = None) -> Verdict:
@@ -131,6 +139,7 @@ def _verdict(
     log: SearchLog | Source | None,
     budget: PrivacyBudget | None,
     settings: EngineSettings,
+    knowledge: Knowledge = NO_KNOWLEDGE,
 ) -> Verdict:
     agreed = None if budget is None else bounds_of(budget.parameters())
     manifest, finding = read_manifest(public / "manifest.json")
@@ -141,7 +150,7 @@ def _verdict(
             if log is not None:
                 clicked = count_input(sql, log, manifest, private, settings)
             shown = count_released(sql, public, manifest)
-            evidence = Evidence(public, curator, manifest, agreed, sql, clicked, shown)
+            evidence = Evidence(public, curator, manifest, agreed, sql, clicked, shown, knowledge)
             wanted = {**PUBLIC_FILES, **_ACCOUNTS[manifest.kind]}
             if log is not None:
                 wanted |= {**WITH_LOG, **_CHECKS[manifest.kind]}

@@ -15,6 +15,7 @@ from slogan.measures.association import ALSO_CLICKED
 from slogan.measures.supports import SUPPORTS
 from slogan.progress import Progress, shown
 from slogan.release.base import Saved
+from slogan.storage.atomic import check_outside_releases
 from slogan.storage.database import connected
 from slogan.verification.verify import verify
 from slogan.workflows.evaluate import evaluate, read_manifest
@@ -138,6 +139,7 @@ def demo(
 ) -> Story:
     """Generate a log, release made-up users and real rows of it, and attack log and releases."""
     start = time.perf_counter()
+    check_outside_releases(folder / "clicks.tsv")
     folder.mkdir(parents=True, exist_ok=True)
     log, budget = folder / "clicks.tsv", PrivacyBudget(exp_epsilon="2", delta="0.5")
     with shown(progress) as on_progress:

@@ -1,14 +1,17 @@
 """synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
+from slogan.dp.accounting import Account
 from slogan.dp.attainable import most_pairs
+from slogan.dp.contributions import SHARE, Undecided, undecided
 from slogan.dp.grouping import INDEPENDENT, Kinds
 from slogan.dp.one_pair import OnePairSpending, divide
-from slogan.dp.statistics import constants, shares, spread
+from slogan.dp.statistics import Spending, constants, shares, spread
 from slogan.engines import EngineChoice
 from slogan.errors import OptionError
 from slogan.ledger.ledger import Ledger
@@ -25,9 +28,10 @@ from slogan.workflows.arguments import (
     objective_from,
     require_exact_counts,
 )
+from slogan.workflows.public_knowledge import public_knowledge
 from slogan.workflows.synthetic_users import make_users, make_users_of_one
 
-Contributions = Literal["several", "one"]
+Contributions = Literal["several", "one", "auto"]
 """How many pairs of a user count."""
 
 
@@ -43,6 +47,8 @@ def synthesize(
     taxonomy: str | Path | None = None,
     selector: str = selection.DEFAULT,
     contributions: Contributions = "several",
+    vocabulary: str | Path | None = None,
+    hints: str | Path | None = None,
     engine: EngineChoice = "duckdb",
     output: str | Path | None = None,
     force: bool = False,
@@ -68,7 +74,11 @@ def synthesize(
         taxonomy: A public file, not made from the log: host or domain, tab, category.
         selector: A file of `dp/selection/`.
         contributions: "one" if nearly every user has a single pair, such as one query per visitor:
-            then one draw measures all, and synthetic users have one pair each. Else "several".
+            then one draw measures all, and synthetic users have one pair each. "auto": a private
+            look decides, for 1% of ε. Else "several".
+        vocabulary: A public file, not made from the log, with a pair (query, tab, url), a query or
+            a site per line. These pairs need fewer users, and may be released without one.
+        hints: An earlier release, whose pairs are public by now, to the same effect.
         engine: What counts: a name, or settings such as `DuckDB(memory_limit="4GB")`.
         output: The folder for `save()`, checked before the log is counted.
         force: Replace an older release there.
@@ -84,10 +94,17 @@ def synthesize(
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     require_exact_counts(goal, None)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
-    if one := is_one(contributions, association, selector):
+    require_contributions(contributions, association, selector)
+    listing = vocabulary is not None or hints is not None
+    if listing and (contributions != "several" or selector != selection.DEFAULT):
+        raise OptionError(
+            "--vocabulary and --hints need --contributions several and the default --selector",
+            hint="leave these options out",
+        )
+    if contributions == "one":
         association = INDEPENDENT
     kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
-    spending = divide(spendable) if one else spread(spendable, association=kinds.looks)
+    planned = divided(spendable, contributions, kinds)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,
         log,
@@ -99,33 +116,49 @@ def synthesize(
             labels=labels or Labels(),
             recipient=recipient,
         ),
-        planned_cost=spending.cost,
+        planned_cost=planned.cost,
         seed=seed,
         engine=engine,
         progress=progress,
     ) as job:
         kinds = kinds.for_log(urls=job.log.columns.url is not None)
         with job.steps.step("count"):
-            counted = job.engine.count(job.log, unique_pairs=True)
+            public = public_knowledge(job.log, vocabulary, hints)
+            counted = job.engine.count(job.log, unique_pairs=True, listed=public.pairs)
             possible = most_pairs(counted.rows, spendable)
-        ids = job.id_kind()
+        ids, looked, spending = job.id_kind(), Account(), planned
+        if isinstance(planned, Undecided):
+            looked, spending = Account((planned.look,)), planned.decided(counted.rows, job.rng)
         if isinstance(spending, OnePairSpending):
             users, statistics = make_users_of_one(
-                counted, spendable, spending, objective=goal, rng=job.rng, steps=job.steps
+                counted,
+                spendable,
+                spending,
+                before=looked,
+                objective=goal,
+                rng=job.rng,
+                steps=job.steps,
             )
-            chosen = {"contributions": "one", **shares(spending.shares)}
+            kinds = replace(kinds, name=INDEPENDENT)
+            chosen = shares(spending.shares)
         else:
             users, statistics = make_users(
                 counted,
                 spendable,
                 spending,
                 select,
+                before=looked,
                 objective=goal,
                 group=kinds.grouping(job.engine.urls),
                 rng=job.rng,
                 steps=job.steps,
             )
             chosen = {"selector": selector, **constants(spending), **statistics.looked}
+        chosen |= public.parameters(len(counted.listed))
+        if contributions != "several":
+            chosen |= {"contributions": contributions}
+        if looked.stages:
+            chosen |= shares({"contributions": SHARE})
         with job.steps.step("synthesis"):
             names = job.names_for(users, ids)
         return SyntheticRelease(
@@ -137,20 +170,30 @@ def synthesize(
             statistics=statistics,
             spending=spending,
             pairs_possible=possible,
+            public_pairs=counted.public_pairs(statistics.pairs),
         )
 
 
-def is_one(contributions: str, association: str | None, selector: str) -> bool:
-    """Whether one pair of each user counts; refuses options that would have no effect then."""
+def divided(
+    budget: PrivacyBudget, contributions: Contributions, kinds: Kinds
+) -> Spending | OnePairSpending | Undecided:
+    """How a budget is divided among the stages, before the log is read."""
+    if contributions == "one":
+        return divide(budget)
+    divide_for = undecided if contributions == "auto" else spread
+    return divide_for(budget, association=kinds.looks)
+
+
+def require_contributions(contributions: str, association: str | None, selector: str) -> None:
+    """Refuse an unknown value, and options that would have no effect with one pair of each user."""
     if contributions not in get_args(Contributions):
         raise OptionError(
             f"unknown --contributions {contributions[:40]!r}",
             hint=f"one of: {', '.join(get_args(Contributions))}",
         )
-    one = contributions == "one"
-    if one and (association not in (None, INDEPENDENT) or selector != selection.DEFAULT):
+    plain = association in (None, INDEPENDENT) and selector == selection.DEFAULT
+    if contributions == "one" and not plain:
         raise OptionError(
             "with one pair of each user there is no --selector, and no --association to measure",
             hint="leave them out, or use --contributions several",
         )
-    return one

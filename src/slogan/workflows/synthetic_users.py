@@ -6,7 +6,7 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.budget import PrivacyBudget
-from slogan.dp.accounting import Account
+from slogan.dp.accounting import NO_STAGES, Account
 from slogan.dp.grouping import Groups
 from slogan.dp.one_pair import OnePair, OnePairSpending, measure_one
 from slogan.dp.selection import Selector
@@ -24,14 +24,19 @@ def make_users_of_one(
     budget: PrivacyBudget,
     spending: OnePairSpending,
     *,
+    before: Account = NO_STAGES,
     objective: Objective,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, OnePair]:
-    """Measure one pair of each user, and make up users with one pair each (Theorem T)."""
+    """Measure one pair of each user, and make up users with one pair each (Theorem T).
+
+    `before` has the stages that decided to do so.
+    """
     hist = counted.rows
     with steps.step("selection"):
         statistics = measure_one(hist, spending, rng)
+        statistics = replace(statistics, account=before + statistics.account)
     statistics.account.require(budget)
     if not len(statistics.pairs):
         raise too_few(hist, counted.users, spending.weight_needed, statistics.account)
@@ -52,15 +57,21 @@ def make_users(
     spending: Spending,
     select: Selector,
     *,
+    before: Account = NO_STAGES,
     objective: Objective,
     group: Groups | None,
     rng: Randomness,
     steps: Steps,
 ) -> tuple[Output, Statistics]:
-    """Select, measure and make up users: all of Theorem S, on a log that was counted whole."""
+    """Select, measure and make up users: all of Theorem S, on a log that was counted whole.
+
+    `before` has the stages that came first.
+    """
     hist = counted.rows
     with steps.step("selection"):
-        selected = select(hist, spending.selection, rng)
+        known = {"listed": counted.listed} if len(counted.listed) else {}
+        selected = select(hist, spending.selection, rng, **known)
+        selected = replace(selected, stages=(*before.stages, *selected.stages))
     if not len(selected.pairs):
         raise too_few(hist, counted.users, spending.weight_needed, Account(selected.stages))
     statistics = measure(hist, selected, spending, group, rng=rng, steps=steps)

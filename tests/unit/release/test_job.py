@@ -29,6 +29,7 @@ from slogan.manifest.labels import Labels
 from slogan.modes import ReleaseKind
 from slogan.progress import silent
 from slogan.release.job import Destination, started_job
+from slogan.workflows.demo import demo
 
 SPEND = library.PrivacyBudget(exp_epsilon=2, delta="0.5")
 PLANNED = Cost(epsilon=Fraction(1, 2))
@@ -125,6 +126,54 @@ def test_an_existing_target_is_refused_before_anything_is_counted(tmp_path, log,
     write(log, [(1, "a", "b", "no number")])
 
     assert "already exists" in refused(tmp_path, "sanitize", log, "-o", "out", *BUDGET)
+
+
+@pytest.fixture
+def published(tmp_path):
+    """What a release is known by."""
+    (tmp_path / "out/curator/deep").mkdir(parents=True)
+    (tmp_path / "out/public").mkdir()
+    (tmp_path / "out/public/manifest.json").write_text("{}")
+    (tmp_path / "link").symlink_to("out/public")
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize(
+    "place", ["out/x", "out/public/x", "out/curator/deep/x", "link/x", "out/public/../x"]
+)
+def test_a_release_does_not_go_into_another(tmp_path, log, published, place):
+    for force in (False, True):
+        with pytest.raises(OptionError, match="which is a release of slogan"):
+            Destination(folder=tmp_path / place, force=force).require(library.read(log))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sanitize", "data/clicks.tsv", "-o", "out/x", "--force", *BUDGET),
+        ("synthesize", "data/clicks.tsv", "-o", "out/x", *SYNTHESIS),
+        ("frontier", "data/clicks.tsv", "-o", "out/x"),
+        ("frontier", "data/clicks.tsv", "-o", "out", "--force"),
+        ("reproduce", "-o", "out/public"),
+        ("generate", "out/public/log.tsv"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_nothing_is_written_into_a_release(tmp_path, log, published, words):
+    write(log, [(1, "a", "b", "no number")])  # nor is the log read before
+
+    assert "which is a release of slogan" in refused(tmp_path, *words)
+
+
+def test_a_demo_does_not_go_into_a_release(published):
+    with pytest.raises(OptionError, match="which is a release of slogan"):
+        demo(published / "demo")
+
+
+def test_beside_a_release_is_a_good_place(tmp_path, log, release):
+    Destination(folder=tmp_path / "out-2").require(library.read(log))
+    Destination(folder=release / ".." / "other").require(library.read(log))
+    Destination(folder=release, force=True).require(library.read(log))
 
 
 @pytest.mark.parametrize("place", ["/", "data/..", "..", "a\0b", "a\udcffb"])

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 from slogan.arrays import Ints
 from slogan.dp.accounting import Stage
-from slogan.dp.sums import AnyHistogram
-from slogan.randomness import Randomness
 from slogan.registry import load_module, module_names
 
 DEFAULT = "pooled"
@@ -35,8 +33,10 @@ class Selected:
     """The largest number of pairs that a user contributed, where the selector chose one."""
 
 
-Selector = Callable[[AnyHistogram, SelectionBudget, Randomness], Selected]
-"""Selects pairs of a whole log, unique pairs included."""
+Selector = Callable[..., Selected]
+"""`select(hist, budget, rng)`: selects pairs of a whole log, unique pairs included.
+
+The default takes `listed` too: the numbers of pairs that are public knowledge."""
 
 
 def names() -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Flags, Ints
 from slogan.dp.accounting import Gaussian, variance
 from slogan.dp.noise import floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
@@ -67,6 +67,12 @@ from slogan.randomness import Randomness, SystemRandomness
 # `floored_gaussian`); V, roots, z and thresholds are rounded up (`variance`, `root_up`, `quantile`,
 # `steps_up`). Each direction makes it rarer that a pair of T is selected.
 
+FEWEST_LISTED = 1000
+"""A listed pair without a holder is selected with a chance of one in this, or in all listed."""
+
+LATER = 3
+"""The halvings of the first weight of other pairs, where some are listed."""
+
 LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
 """The budget of each round: one of length n counts as much as n of length 1."""
 
@@ -111,23 +117,34 @@ class Schedule:
     """The largest weight that a user with n pairs may give to one of them."""
 
 
-def select(hist: AnyHistogram, budget: SelectionBudget, rng: Randomness) -> Selected:
-    """Pool noisy weights over the rounds; select pairs above a round's threshold."""
+def select(
+    hist: AnyHistogram, budget: SelectionBudget, rng: Randomness, listed: Ints | None = None
+) -> Selected:
+    """Pool noisy weights over the rounds; select pairs above a round's threshold.
+
+    `listed` are public pairs, held or not: their thresholds are multiples of the noise alone.
+    """
     regime, looked = look(hist, mu_squared=budget.mu_squared * SHARE, rng=rng)
     rest = SelectionBudget(mu_squared=budget.mu_squared * (1 - SHARE), delta=budget.delta)
     public = schedule(rest, regime)
+    known = np.zeros(hist.pairs, dtype=np.bool_)
+    known[listed if listed is not None else []] = True
     contributions = capped(hist, rng, regime.most)
-    halvings = np.where(contributions.held, 0, CLOSED).astype(np.int8)
+    later = LATER if known.any() else 0
+    halvings = np.where(contributions.held, later, CLOSED).astype(np.int8)
+    halvings[known] = 0
     pooled = np.zeros(hist.pairs, dtype=np.int64)
     selected: list[Ints] = []
-    for this in public.rounds:
+    for this, of_listed in zip(public.rounds, listed_rounds(public, known), strict=True):
         weight = spread(contributions, halvings, public.heaviest)
         # A closed pair is not used again, so its noise need not be drawn.
         tried = np.flatnonzero(halvings < CLOSED)
         noise = floored_gaussian(len(tried), rng, variance=this.variance, grid=GRID)
         pooled[tried] += this.length * (weight[tried] + noise)
-        selected.append(tried[pooled[tried] > this.threshold])
-        halvings[tried] = attention(pooled[tried], this)
+        for rule, which in ((this, ~known), (of_listed, known)):
+            pairs = tried[which[tried]]
+            selected.append(pairs[pooled[pairs] > rule.threshold])
+            halvings[pairs] = attention(pooled[pairs], rule)
     units = sum(this.length for this in public.rounds)
     stage = Gaussian(
         name="selection", norm_squared=units, variance=public.variance, slack=budget.delta
@@ -157,6 +174,24 @@ def schedule(budget: SelectionBudget, regime: Regime) -> Schedule:
         for length, so_far, delta in zip(LENGTHS, accumulate(LENGTHS), deltas, strict=True)
     ]
     return Schedule(rounds=tuple(rounds), variance=square, heaviest=heaviest)
+
+
+def listed_rounds(public: Schedule, known: Flags) -> tuple[Round, ...]:
+    """The same rounds with the thresholds of public pairs; how many there are is public too."""
+    number = int(np.count_nonzero(known))
+    if not number:
+        return public.rounds
+    chance, square = Fraction(1, max(number, FEWEST_LISTED)), public.variance
+    chances = [chance * EARLY / (len(LENGTHS) - 1)] * (len(LENGTHS) - 1) + [chance * (1 - EARLY)]
+    levels = [
+        steps_up(root_up(square * so_far) * quantile(each, 1))
+        for so_far, each in zip(accumulate(LENGTHS), chances, strict=True)
+    ]
+    pace = levels[-1] * GRID / sum(LENGTHS)
+    return tuple(
+        _round(length, square, level, so_far, pace)
+        for length, level, so_far in zip(LENGTHS, levels, accumulate(LENGTHS), strict=True)
+    )
 
 
 def _round(length: int, square: Fraction, threshold: int, so_far: int, pace: Fraction) -> Round:

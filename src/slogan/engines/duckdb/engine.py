@@ -1,6 +1,7 @@
 """DuckDBEngine: counts one log with DuckDB and writes outputs for it."""
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from slogan.engines.engine import (
     none_beside,
     require_clicks,
     require_counted,
+    require_text,
     with_numbers_of,
 )
 from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
@@ -36,6 +38,7 @@ from slogan.logs.rows import (
     whole_lines,
 )
 from slogan.logs.searchlog import SearchLog, declared_table
+from slogan.logs.vocabulary import Pair
 from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, reason
 from slogan.storage.folders import Held, cleaning, scratch
@@ -67,7 +70,9 @@ class DuckDBEngine:
                 raise
 
     @clearly()
-    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
+    def count(
+        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+    ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
@@ -96,6 +101,9 @@ class DuckDBEngine:
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
             FROM rows""")
         require_clicks(clicks, no_click)
+        if listed:
+            require_text(self._types, log.columns, "VARCHAR")
+        self._list(listed, fold=log.fold)
         users, pairs = self._number_texts(unique_pairs=unique_pairs)
         self._result = Counted(
             rows=self._histogram(),
@@ -105,8 +113,20 @@ class DuckDBEngine:
             rows_without_click=no_click,
             bad_rows=bad.reasons,
             bad_users=bad.users,
+            listed=self._ints("SELECT pair FROM pairs SEMI JOIN listed USING (query, url)")[0],
         )
         return self._result
+
+    def _list(self, pairs: Sequence[Pair], *, fold: bool) -> None:
+        """Make the table of public pairs, read as the log is."""
+        query, url = (folded_query("query"), folded_url("url")) if fold else ("query", "url")
+        texts = np.array(pairs, dtype=object).reshape(-1, 2)
+        self._make("listed", query=texts[:, 0], url=texts[:, 1])
+        self._sql.execute(f"""
+            CREATE OR REPLACE TABLE listed AS
+            SELECT DISTINCT {query} AS query, {url} AS url
+            FROM (SELECT query::VARCHAR AS query, url::VARCHAR AS url FROM listed)
+            WHERE query <> ''""")
 
     def _sources(self, log: SearchLog) -> tuple[str, dict[str, str], dict[str, Path]]:
         """SQL of the whole log, SQL of its parts by name, and the file behind each path read."""
@@ -157,7 +177,8 @@ class DuckDBEngine:
             CREATE TABLE pairs AS
             SELECT row_number() OVER (ORDER BY query, url) - 1 AS pair,
                    dense_rank() OVER (ORDER BY query) - 1 AS query_number, query, url
-            FROM held WHERE query IS NOT NULL;
+            FROM (SELECT query, url FROM held WHERE query IS NOT NULL
+                  UNION ALL FROM (FROM listed ANTI JOIN held USING (query, url)));
             DROP TABLE held""")
         return users, pairs
 

@@ -4,20 +4,21 @@ Nothing here depends on how Spark divides the work, so a task that runs twice ch
 second log is numbered like the first: same text, same number.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from slogan.arrays import Ints
 from slogan.engines.engine import Whose, require_clicks
 from slogan.engines.spark.reading import HEADER, address
-from slogan.engines.spark.sql import Kept, array, by_number, ints, one, run
+from slogan.engines.spark.sql import Kept, array, by_number, frame_of, ints, one, run
 from slogan.logs.rows import NO_CLICK, bad_row_error
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.vocabulary import Pair
 
 ROWS_PER_STRETCH = 250_000
 """Texts that one task may sort; more are divided by their first letters."""
@@ -114,9 +115,32 @@ class Numbered:
     clicks_of_pairs: int
     """Clicks on the pairs that have numbers."""
 
+    def numbers_of(self, listed: DataFrame) -> Ints:
+        """The numbers of these pairs, in order."""
+        return np.sort(
+            ints(
+                run(
+                    "SELECT p.pair FROM {pairs} p JOIN {listed} l USING (query, url)",
+                    pairs=self.pairs,
+                    listed=listed,
+                )
+            )[0]
+        )
 
-def number(added: DataFrame, kept: Kept, *, unique_pairs: bool) -> Numbered:
-    """Number pairs, queries and users from 0 in the order of their bytes."""
+
+def public_pairs(session: SparkSession, pairs: Sequence[Pair]) -> DataFrame:
+    """A frame of public pairs: query, url."""
+    queries, urls = zip(*pairs, strict=True)
+    return frame_of(session, query=list(queries), url=list(urls)).where("query <> ''").distinct()
+
+
+def number(
+    added: DataFrame, kept: Kept, *, unique_pairs: bool, listed: DataFrame | None = None
+) -> Numbered:
+    """Number pairs, queries and users from 0 in the order of their bytes.
+
+    Public pairs are numbered too; those that nobody clicked have no rows.
+    """
     held = run(_HELD, added=added)
     enough = f"holders >= {1 if unique_pairs else 2}"
     pairs_of_log, numbered_pairs, rows, clicks_of_pairs = one(
@@ -124,7 +148,18 @@ def number(added: DataFrame, kept: Kept, *, unique_pairs: bool) -> Numbered:
                    coalesce(sum(IF({enough}, clicks, 0)), 0) FROM {{held}}""",
         held=held,
     )
-    with _for_now(held.filter(enough)) as some:
+    some = held.filter(enough)
+    if listed is not None:
+        unheld = run(
+            """SELECT l.query, l.url, CAST(0 AS INT) AS apart, CAST(0 AS BIGINT) AS holders,
+                      CAST(0 AS BIGINT) AS clicks
+               FROM {listed} l LEFT ANTI JOIN {held} h ON h.query = l.query AND h.url = l.url""",
+            listed=listed,
+            held=held,
+        )
+        some = some.unionByName(unheld)
+        numbered_pairs += unheld.count()
+    with _for_now(some) as some:
         pairs = kept.keep(_numbered_pairs(some, numbered_pairs))
         pairs.count()
     named = kept.keep(run(_NAMED, added=added, pairs=pairs).repartition("name"))

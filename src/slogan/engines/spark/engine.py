@@ -4,7 +4,7 @@ Texts stay in Spark. This process receives integers, the urls of released pairs,
 number of rows by reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from slogan.engines.engine import (
     Whose,
     none_beside,
     require_counted,
+    require_text,
     with_numbers_of,
 )
 from slogan.engines.pseudonyms import IdKind, id_kind
@@ -31,6 +32,7 @@ from slogan.engines.spark.sums import SparkHistogram
 from slogan.errors import EmptyLogError
 from slogan.histogram import LogSize, Output, PairHistogram
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.vocabulary import Pair
 from slogan.planning.solvers import Effort
 from slogan.progress import Progress, silent
 
@@ -60,15 +62,24 @@ class SparkEngine:
     def arrived(self) -> tuple[str, ...]:
         return tuple(self._arrivals.announced)
 
-    def count(self, log: SearchLog, *, unique_pairs: bool = False) -> Counted:
-        return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True)
+    def count(
+        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+    ) -> Counted:
+        return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True, listed=listed)
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
         return self._count(
             log, unique_pairs=False, fits=lambda size: not forced and self._arrivals.fit(size)
         )
 
-    def _count(self, log: SearchLog, *, unique_pairs: bool, fits: Callable[[int], bool]) -> Counted:
+    def _count(
+        self,
+        log: SearchLog,
+        *,
+        unique_pairs: bool,
+        fits: Callable[[int], bool],
+        listed: Sequence[Pair] = (),
+    ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
@@ -78,8 +89,13 @@ class SparkEngine:
             )
             clicks, no_click, bad_rows = counting.check(added, log)
             self._types = writing.column_types(self._session, log)
-            numbered = counting.number(added, self._kept, unique_pairs=unique_pairs)
+            public = None
+            if listed:
+                require_text(self._types, log.columns, "STRING")
+                public = counting.public_pairs(self._session, listed)
+            numbered = counting.number(added, self._kept, unique_pairs=unique_pairs, listed=public)
             self._numbered = numbered
+            known = np.zeros(0, np.int64) if public is None else numbered.numbers_of(public)
         whole = SparkHistogram(self._session, numbered, self._arrivals, self._kept)
         rows, users, pairs = numbered.size
         stayed = None
@@ -94,6 +110,7 @@ class SparkEngine:
             pairs=numbered.pairs_of_log,
             rows_without_click=no_click,
             bad_rows=bad_rows,
+            listed=known,
         )
         return self._result
 

@@ -75,6 +75,9 @@ _TOTALS = "SELECT pair, sum(clicks) FROM {clicks} GROUP BY pair"
 _BY_HOLDERS = """
     SELECT holders, count(*) FROM (SELECT count(*) AS holders FROM {clicks} GROUP BY pair)
     GROUP BY holders"""
+_HOLDERS = """
+    SELECT r.place, count(*) FROM {clicks} c JOIN {released} r ON r.pair = c.pair
+    GROUP BY r.place"""
 _HEAVIEST = """
     SELECT max(weight) FROM (
         SELECT sum(1 / sqrt(least(held, :most))) AS weight
@@ -165,6 +168,11 @@ class SparkHistogram:
             released=self._released(pairs),
         )
         return sql.by_number(queries, len(pairs))
+
+    @sql.asking()
+    def holders_of(self, pairs: Ints) -> Ints:
+        found = sql.run(_HOLDERS, clicks=self.clicks, released=self._released(pairs))
+        return sql.by_number(found, len(pairs))
 
     @sql.asking()
     def pairs_by_holders(self) -> Ints:

@@ -12,7 +12,7 @@ from slogan.manifest.certificate import LogSizes, html_table
 from slogan.planning import objectives
 from slogan.report.charts import Chart, Line, frontier_chart
 from slogan.report.html import CHOICE, CURATOR_ONLY, FrontierPage, picture
-from slogan.storage.atomic import write_private
+from slogan.storage.atomic import check_outside_releases, write_private
 from slogan.workflows.frontier.points import Point
 
 Mode = Literal["sanitize", "synthesize"]
@@ -33,6 +33,15 @@ ON_LOG, OF_LOG_SIZE, OF_DECLARED_SIZE = "log", "made-up log of its size", "made-
 """What a frontier was computed on."""
 
 PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
+
+
+def check_place(folder: Path, *, force: bool) -> None:
+    """Refuse a folder inside a release, and unless asked for, one that holds a frontier."""
+    check_outside_releases(folder / "frontier.json")
+    if (folder / "frontier.json").exists() and not force:
+        raise ReleaseExistsError(
+            f"{folder} already holds a frontier", hint="give --force to replace it"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -89,10 +98,7 @@ class Study(ABC):
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write frontier.json, .svg and .html, which only their owner can open, into a folder."""
         target = Path(folder)
-        if (target / "frontier.json").exists() and not force:
-            raise ReleaseExistsError(
-                f"{target} already holds a frontier", hint="give --force to replace it"
-            )
+        check_place(target, force=force)
         chart = self.chart()
         headings, rows = self.table()
         page = FrontierPage(

@@ -38,7 +38,7 @@ _FRACTION, _ZERO, _ALMOST = 0.01, 1e-9, 1e-6
 _EXCESS = 0.01
 """An inequality is worth adding if the fractions violate it by this much."""
 _NEVER = np.int64(2**62)
-_ROWS_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 250
 
 
 def hull_cuts(m: Matrix, first: Ints, z: Floats) -> Iterator[sp.csr_array]:

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from slogan.arrays import Floats, Ints
 from slogan.planning.program import Program
+from slogan.planning.solvers._highs import Model
 from slogan.planning.solvers.packing.search import SCALE, TOLERANCE, Matrix, sorted_within
 from slogan.storage.compilation import compiled
 
@@ -163,6 +164,18 @@ def scaled(rows: sp.csr_array, columns: sp.csc_array, limit: Floats, upper: Ints
         row_cost[order],
         upper,
         np.zeros(len(upper)),
+    )
+
+
+def plain(problem: Packing) -> Model:
+    """The problem for HiGHS, with one variable for each pair."""
+    return Model(
+        rows=problem.rows,
+        row_lower=np.full(len(problem.limit), -np.inf),
+        row_upper=problem.limit,
+        cost=np.full(problem.pairs, -1.0),
+        upper=problem.upper.astype(np.float64),
+        pairs=problem.pairs,
     )
 
 

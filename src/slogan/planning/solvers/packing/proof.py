@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from slogan.arrays import Floats, Ints
 from slogan.planning.solvers import Effort, quiet
 from slogan.planning.solvers._highs import CLICKS_OFF, Answer, Model, Running
-from slogan.planning.solvers.packing.presolve import Packing
+from slogan.planning.solvers.packing.presolve import Packing, plain
 from slogan.planning.solvers.packing.relaxation import Clicks, Relaxation, clicks
 
 
@@ -92,15 +92,7 @@ class Proof:
 
 def on_counts(problem: Packing, effort: Effort) -> Proof:
     """Branch and bound on the counts: it proves easy problems within a second."""
-    plain = Model(
-        rows=problem.rows,
-        row_lower=np.full(len(problem.limit), -np.inf),
-        row_upper=problem.limit,
-        cost=np.full(problem.pairs, -1.0),
-        upper=problem.upper.astype(np.float64),
-        pairs=problem.pairs,
-    )
-    return Proof(plain, effort, start=effort.start)
+    return Proof(plain(problem), effort, start=effort.start)
 
 
 def on_clicks(problem: Packing, relaxed: Relaxation, x: Ints, effort: Effort) -> Proof:

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from slogan.arrays import Ints
+from slogan.arrays import Floats, Ints
 from slogan.planning.solvers import Effort
 from slogan.planning.solvers.packing import search
 from slogan.planning.solvers.packing.presolve import Packing, linked
 from slogan.planning.solvers.packing.proof import Proof, on_clicks, on_counts
-from slogan.planning.solvers.packing.relaxation import Relaxation
+from slogan.planning.solvers.packing.relaxation import Fractions, Relaxation
+from slogan.planning.solvers.packing.steps import Late
 from slogan.storage import limits
 
 _SEED = 2012
@@ -54,6 +55,10 @@ _ROUGHLY = 0.1
 # The relaxation may take this share of the time before the search begins, and continues in a thread
 # beside it; on large logs it takes longer to find prices.
 _FOR_PRICES, _FOR_LARGE_PRICES = 0.05, 0.25
+# The search begins anew with prices whose bound is lower by this share.
+_OTHER_PRICES = 0.003
+# The linear program of the counts may take this share; it is soon solved unless the log is large.
+_FOR_COUNTS = 0.25
 # Branch and bound on clicks starts from its cuts, so the relaxation ends there after this share.
 _FOR_CUTS = 0.25
 # Adding new rows takes about as long as adding the first ones, or slightly longer.
@@ -75,7 +80,9 @@ _LEAST_TIME, _PAUSE = 0.01, 0.02
 class Search:
     """The compiled search, round by round. The same rounds give the same counts on any machine."""
 
-    def __init__(self, problem: Packing, relaxed: Relaxation, start: Ints | None = None) -> None:
+    def __init__(
+        self, problem: Packing, relaxed: Relaxation | Fractions, start: Ints | None = None
+    ) -> None:
         price, x = relaxed.price, relaxed.x
         large = problem.pairs >= _LARGE
         wanted = (price < (_WORTH_HAVING if large else np.inf)) | (x > 0)
@@ -179,11 +186,18 @@ class Search:
     def adopt(self, x: Ints) -> None:
         """Continue from these counts if they release more than the best so far."""
         if x.sum() > self.size:
-            state = self._filled(x[self._problem.kept])
-            if state.x.sum() > self.size:
-                self._x, self._without_gain, self._gained = state.x.copy(), 0, time.monotonic()
-                for other in self._states:
-                    search.move_to(self._x, self._matrix, other)
+            self._continue_from(self._filled(x[self._problem.kept]).x)
+
+    def round_down(self, x: Floats) -> None:
+        """Fractional counts, rounded down and filled up, if they are better in some region."""
+        rounded = self._filled(np.floor(x[self._problem.kept]).astype(np.int64)).x
+        self._continue_from(best_of_both(self._problem, self._x, rounded))
+
+    def _continue_from(self, x: Ints) -> None:
+        if x.sum() > self.size:
+            self._x, self._without_gain, self._gained = x.copy(), 0, time.monotonic()
+            for state in self._states:
+                search.move_to(self._x, self._matrix, state)
 
     def _filled(self, start: Ints | None = None) -> Any:
         """The state that releases what fits of the start, then of all other pairs, in order."""
@@ -230,23 +244,31 @@ class _Race:
         self._bound = int(problem.upper.sum())
         entries = int(problem.upper @ np.diff(problem.columns.indptr))
         most = min(_PLAIN, _MOST_TIMES * problem.columns.nnz)
+        self._used: Fractions | None = None
+        """Those whose prices the search has, if they are an answer of the relaxation."""
+        self._rounded: Fractions | None = None
+        """Those that were last rounded for the search."""
         self._provable = self._bound < _LARGE and entries <= most
         self._decided = time.monotonic() + _FOR_BOTH * effort.time_limit
 
     def run(self) -> tuple[Ints, int]:
         """The best counts and the bound when value and bound meet, or time or patience ends."""
         relaxed, last = self._relaxed()
-        # Prices are read before the thread starts to change them; then only the bound may be read.
+        # Prices are read before the thread starts to change them; then only `bound` and `answer`
+        # may be read.
+        self._used = self._rounded = relaxed.answer
         search = Search(self._problem, relaxed, self._effort.start)
         stopped, thread = threading.Event(), ThreadPoolExecutor(1)
 
         def late() -> bool:
             return stopped.is_set() or time.monotonic() > last
 
-        tighter = thread.submit(relaxed.tighten_on, late) if time.monotonic() < last else None
+        self._lower(relaxed)
+        tighter = None
         try:
-            self._lower(relaxed)
             while not self._ends(search, tighter is None or tighter.done()):
+                if tighter is None and time.monotonic() < last:
+                    tighter = thread.submit(relaxed.tighten_on, late)
                 if tighter is None or tighter.done():
                     self._prove_by_clicks(relaxed, search)
                 self._drop_the_weaker(relaxed)
@@ -254,7 +276,7 @@ class _Race:
                     time.sleep(_PAUSE)
                 else:
                     search.round(self._share_over)
-                self._exchange(search)
+                search = self._exchange(search, relaxed)
                 self._lower(relaxed)
                 self._effort.report(search.size, self._bound)
         finally:
@@ -272,21 +294,30 @@ class _Race:
         ready = time.monotonic()
         large = self._problem.pairs >= _LARGE
         left = self._deadline - ready
-        first = ready + left * (_FOR_LARGE_PRICES if large else _FOR_PRICES)
+        end = self._deadline - _AS_LONG_AGAIN * (ready - begin)
+        if self._provable:
+            end = ready + left * _FOR_CUTS
 
-        def late() -> bool:
-            self._effort.report(0, math.floor(relaxed.bound))
-            return time.monotonic() > first or self._proven
+        def late_after(share: float) -> Late:
+            first = ready + left * share
 
+            def late() -> bool:
+                self._effort.report(0, math.floor(relaxed.bound))
+                return time.monotonic() > first or self._proven
+
+            return late
+
+        few = min(self._problem.pairs, len(self._problem.limit)) < _LARGE
+        if few and relaxed.begin(late_after(_FOR_COUNTS)):
+            return relaxed, end
         if large:
-            relaxed.solve(late, enough=_ROUGHLY)
+            relaxed.solve(late_after(_FOR_LARGE_PRICES), enough=_ROUGHLY)
         else:
+            late = late_after(_FOR_PRICES)
             relaxed.tighten_on(late)
             if not late():
                 return relaxed, -math.inf  # it has ended by itself
-        if self._provable:
-            return relaxed, ready + left * _FOR_CUTS
-        return relaxed, self._deadline - _AS_LONG_AGAIN * (ready - begin)
+        return relaxed, end
 
     @property
     def _share_over(self) -> float:
@@ -327,11 +358,26 @@ class _Race:
         if len(running) > 1 or weaker.bound > relaxed.bound:
             weaker.cancel()  # what it has found until it ends is still used
 
-    def _exchange(self, search: Search) -> None:
-        """Let the search and branch and bound continue from the best counts of both."""
+    def _exchange(self, search: Search, relaxed: Relaxation) -> Search:
+        """Let the search and branch and bound continue from the best counts of both.
+
+        New fractions, rounded down and filled up, are another start of the search; where their
+        bound is clearly lower, it continues with their prices.
+        """
         for proof in self._proofs:
             search.adopt(proof.counts)
             proof.offer(search.x)
+        answer, used = relaxed.answer, self._used
+        if answer is None or answer is self._rounded:
+            return search
+        self._rounded = answer
+        if self._problem.pairs < _LARGE and (
+            used is None or answer.bound < (1 - _OTHER_PRICES) * used.bound
+        ):
+            self._used = answer
+            return Search(self._problem, answer, search.x)
+        search.round_down(answer.x)
+        return search
 
     def _lower(self, relaxed: Relaxation) -> None:
         bounds = (relaxed.bound, *(proof.bound for proof in self._proofs))
