@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -33,7 +34,8 @@ def render(template: str, page: object) -> str:
 def render_plain(template: str, page: object, filters: Mapping[str, Callable[..., str]]) -> str:
     """Fill a template that is not HTML; its filters escape."""
     plain = _PAGES.overlay(autoescape=False)
-    plain.filters = {**plain.filters, **filters}
+    merged: dict[str, Any] = {**plain.filters, **filters}
+    plain.filters = merged
     return plain.get_template(template).render(page=page) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from slogan.manifest.labels import is_date
 from slogan.manifest.manifest import Manifest
@@ -39,11 +39,12 @@ _NAMES = {
 def read_facts(text: str, manifest: Manifest) -> Facts:
     """What croissant.json states, and where that differs from the manifest."""
     try:
-        found: Any = json.loads(text, object_pairs_hook=_once)
+        read: Any = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        read = None
+    if not isinstance(read, dict):
         return Facts(faults=("is not a JSON object, or has a repeated field",))
+    found = cast("dict[str, Any]", read)
     given = [*manifest.labels.given().values()]
     texts = [*_texts({name: part for name, part in found.items() if name != "@context"})]
     addresses = {one for one in texts if "://" in one} - {*_STANDARDS}
@@ -76,11 +77,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _texts(value: Any) -> Iterator[str]:
     """All texts of a value: names of fields too, and numbers as they are written."""
     if isinstance(value, dict):
-        for name, inside in value.items():
-            yield str(name)
+        for name, inside in cast("dict[str, Any]", value).items():
+            yield name
             yield from _texts(inside)
     elif isinstance(value, list):
-        for inside in value:
+        for inside in cast("list[Any]", value):
             yield from _texts(inside)
     elif not isinstance(value, bool):
         yield str(value)
