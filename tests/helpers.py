@@ -5,7 +5,7 @@ import os
 import duckdb
 
 from slogan.manifest.manifest import SpentStage
-from slogan.report.public import PUBLIC_PAGES
+from slogan.release import publication
 
 
 def write(file, rows, header=("user", "query", "url", "count")):
@@ -37,9 +37,8 @@ def fill(partial):
 
 
 def write_pages(public, manifest):
-    """Write the pages that follow from a manifest, as a careful forger would."""
-    for name, page in PUBLIC_PAGES.items():
-        (public / name).write_text(page(manifest), encoding="utf-8")
+    """Write the pages that follow from a manifest and the checksums, as a careful forger would."""
+    publication.write_pages(public, manifest)
 
 
 def stage(mechanism, **parameters):

@@ -35,6 +35,7 @@ VERBS = (
     "generate",
     "inspect",
     "ledger",
+    "passport",
     "reproduce",
     "review",
     "sanitize",

@@ -44,10 +44,11 @@ GROUPS = {
     "Where counts come from": ("ExactCounts", "PrivateCounts", "LaplaceCounts", "SyntheticUsers"),
     "How it is computed": ("Solver", "DuckDB", "Spark"),
     "Looking at a release": (
+        *("Release", "OpenedRelease", "PublicSummary"),
         *("verify", "verify_public", "Verdict", "evaluate", "Evaluation"),
         *("compare", "ReleaseComparison"),
     ),
-    "Before it is published": ("review", "Review"),
+    "Before it is published": ("review", "Review", "passport", "Passport"),
     "Before a release": ("advise", "Advice", "frontier", "Frontier", "FrontierPoint", "TradeOff"),
     "Attacks on a configuration": ("audit", "Findings"),
     "Ledger": ("Ledger", "Cap"),
@@ -56,7 +57,7 @@ GROUPS = {
 }
 RESULTS = {
     *("SearchLog", "Inspection", "Verdict", "Evaluation", "Frontier", "FrontierPoint", "TradeOff"),
-    "Findings",
+    *("Findings", "Release", "OpenedRelease", "PublicSummary", "Passport"),
     *("SyntheticRelease", "SyntheticSummary", "SanitizedRelease", "SanitizedSummary"),
     *("PrivateRowsRelease", "PrivateRowsSummary", "Saved", "Reproduction", "ReleaseComparison"),
 }

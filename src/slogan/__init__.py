@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from slogan.planning.objectives.output_size import OutputSize as OutputSize
     from slogan.planning.objectives.query_diversity import QueryDiversity as QueryDiversity
     from slogan.planning.solvers import Solver as Solver
+    from slogan.release.base import Release as Release
     from slogan.release.base import Saved as Saved
     from slogan.release.kinds import PrivateRowsRelease as PrivateRowsRelease
     from slogan.release.kinds import SanitizedRelease as SanitizedRelease
     from slogan.release.kinds import SyntheticRelease as SyntheticRelease
+    from slogan.release.opened import OpenedRelease as OpenedRelease
+    from slogan.release.opened import PublicSummary as PublicSummary
     from slogan.reproduction.reproduce import Reproduction as Reproduction
     from slogan.reproduction.reproduce import reproduce as reproduce
     from slogan.verification.conditions import Verdict as Verdict
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from slogan.workflows.frontier.trade_off import TradeOff as TradeOff
     from slogan.workflows.inspect import Inspection as Inspection
     from slogan.workflows.inspect import inspect as inspect
+    from slogan.workflows.passport import Passport as Passport
+    from slogan.workflows.passport import passport as passport
     from slogan.workflows.review import Review as Review
     from slogan.workflows.review import review as review
     from slogan.workflows.sanitize import sanitize as sanitize
@@ -86,8 +91,9 @@ _NAMES = {
     "planning.objectives.output_size": ("OutputSize",),
     "planning.objectives.query_diversity": ("QueryDiversity",),
     "planning.solvers": ("Solver",),
-    "release.base": ("Saved",),
+    "release.base": ("Release", "Saved"),
     "release.kinds": ("PrivateRowsRelease", "SanitizedRelease", "SyntheticRelease"),
+    "release.opened": ("OpenedRelease", "PublicSummary"),
     "reproduction.reproduce": ("Reproduction", "reproduce"),
     "verification.conditions": ("Verdict",),
     "verification.verify": ("verify", "verify_public"),
@@ -99,6 +105,7 @@ _NAMES = {
     "workflows.frontier.result": ("Frontier",),
     "workflows.frontier.trade_off": ("TradeOff",),
     "workflows.inspect": ("Inspection", "inspect"),
+    "workflows.passport": ("Passport", "passport"),
     "workflows.review": ("Review", "review"),
     "workflows.sanitize": ("sanitize",),
     "workflows.synthesize": ("synthesize",),

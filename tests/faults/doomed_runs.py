@@ -200,7 +200,10 @@ def assert_whole(release):
     """Every file is there, and the log is the one that the manifest describes."""
     manifest = json.loads((release / "public/manifest.json").read_text())
     public = {p.name for p in (release / "public").iterdir()}
-    assert public == {"manifest.json", "report.html", "data-card.html", "log.tsv"}
+    assert public == {
+        *("manifest.json", "report.html", "data-card.html", "log.tsv"),
+        *("croissant.json", "deployment.yaml", "SHA256SUMS"),
+    }
     assert sha256_of(release / "public/log.tsv") == manifest["log"]["sha256"]
     assert (release / "public/report.html").read_text().rstrip().endswith("</html>")
     assert (release / "curator/report.html").read_text().rstrip().endswith("</html>")

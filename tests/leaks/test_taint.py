@@ -20,7 +20,7 @@ from slogan.manifest.manifest import Manifest
 from slogan.planning import planner
 from slogan.release import job
 from slogan.release.base import Release
-from slogan.report.public import PUBLIC_PAGES
+from slogan.report.pages import PUBLIC_PAGES
 from slogan.workflows import sanitize_private, synthesize
 
 # Released pairs come first by text, so that their numbers are the same in both logs.
@@ -250,6 +250,7 @@ SOURCES = {
             "delimiter",
             "emptied",
             "emptied.*",
+            "parted",
         )
     },
 }

@@ -355,6 +355,10 @@ class Labelling:
     'Time in which the searches were made, such as "2026-01 to 2026-03".'
     licence: str | None = None
     'Terms of use, such as "CC BY 4.0".'
+    region: str | None = None
+    'Where the searches come from, or whose law applies, such as "Germany".'
+    published: str | None = None
+    "Date of publication, such as 2026-12-01; `slogan passport` can set it later."
 
     def labels(self) -> Labels:
         """What was typed."""

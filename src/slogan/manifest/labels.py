@@ -1,5 +1,7 @@
 """Labels: what a release is called, who publishes it, and under which terms."""
 
+from datetime import date
+
 from pydantic import BaseModel, ConfigDict
 
 from slogan.errors import OptionError
@@ -10,6 +12,14 @@ LONGEST_LABEL = 200
 def is_label(text: str) -> bool:
     """Whether a text is one printable line that is neither empty nor long."""
     return text.isprintable() and bool(text.strip()) and len(text) <= LONGEST_LABEL
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date of the calendar, as 2026-12-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def require_label(name: str, text: str | None) -> str | None:
@@ -33,6 +43,8 @@ class Labels(BaseModel):
         contact: Where to send questions, such as an e-mail address.
         period: The time in which the searches were made, such as "2026-01 to 2026-03".
         licence: The terms of use, such as "CC BY 4.0".
+        region: Where the searches come from, or whose law applies, such as "Germany".
+        published: The date of publication, such as "2026-12-01".
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -42,6 +54,8 @@ class Labels(BaseModel):
     contact: str | None = None
     period: str | None = None
     licence: str | None = None
+    region: str | None = None
+    published: str | None = None
 
     def given(self) -> dict[str, str]:
         """The labels there are, by name."""
@@ -51,3 +65,11 @@ class Labels(BaseModel):
         """Refuse a label that is not one printable line."""
         for name, text in self.given().items():
             require_label(name, text)
+        if self.published is not None and not is_date(self.published):
+            raise OptionError(
+                "the date of publication is not a date", hint="write it as --published 2026-12-01"
+            )
+
+    def changed(self, given: "Labels") -> "Labels":
+        """These labels, and in their place those that are given."""
+        return self.model_copy(update=given.given())

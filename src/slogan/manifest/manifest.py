@@ -3,20 +3,23 @@
 Nothing in it depends on the log except through the mechanism.
 """
 
+import json
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from slogan.errors import LogNotFoundError
+from slogan.errors import LogNotFoundError, OptionError
 from slogan.logs.searchlog import Peek, SearchLog, Source, read
 from slogan.manifest.labels import Labels
 from slogan.modes import CountsName, Method, ReleaseKind
 
 MANIFEST_VERSION = 1
+CHECKSUMS = "SHA256SUMS"
+"""The file of checksums in public/, as `sha256sum` prints and checks them."""
 _ROLES = ("user", "query", "url", "count")
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
@@ -53,6 +56,8 @@ class PublishedLog(Record):
     """What separates the fields of CSV: a comma if not given. None for other formats."""
     emptied: tuple[str, ...] = ()
     """The columns that came back empty."""
+    parted: bool = False
+    """Whether it is a folder of part files, as Spark writes them."""
 
     @property
     def kept_fields(self) -> tuple[str, ...]:
@@ -172,7 +177,7 @@ class Manifest(Record):
         return ReleaseKind.of(self.method, self.counts)
 
 
-def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
+def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool = False) -> PublishedLog:
     """Describe a released file that has the schema of this log."""
     return PublishedLog(
         file=file,
@@ -184,6 +189,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str) -> PublishedLog:
         **{role: getattr(log.columns, role) for role in _ROLES},
         delimiter=log.delimiter if log.format == "csv" else None,
         emptied=log.columns.emptied,
+        parted=parted,
     )
 
 
@@ -220,6 +226,20 @@ def released_file(public: Path, manifest: Manifest) -> Path:
     if name != file.name or not plain or file.is_symlink():
         raise LogNotFoundError("the released log is not in public/", hint="sanitize once more")
     return file
+
+
+def refuse_newer(text: bytes) -> None:
+    """Raise an error for a manifest of a later version, which cannot be read here."""
+    try:
+        parsed: Any = json.loads(text)
+        made_by = parsed["manifest_version"], str(parsed["slogan_version"])[:20]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return
+    if type(made_by[0]) is int and made_by[0] > MANIFEST_VERSION:
+        raise OptionError(
+            f"this release was made by a newer slogan ({made_by[1]!r})",
+            hint="update and try again: pip install -U slogan",
+        )
 
 
 def versions() -> dict[str, str]:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from slogan.release.opened import OpenedRelease
+
 _NO_TIME = 315_532_800
 """1980-01-01 in UTC: the earliest time that every archive format can store."""
 _NAMES_PEOPLE = {
@@ -71,8 +73,26 @@ class Saved:
         return {**self.summary.to_dict(), "release": str(self.folder), "ledger": recorded}
 
 
+class Tables(ABC):
+    """Released rows as a table of several libraries."""
+
+    @abstractmethod
+    def to_arrow(self) -> Any:
+        """The released rows, with the columns of the log, as a `pyarrow.Table`."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """The released rows, with the columns of the log, as a Polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.to_arrow())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The released rows, with the columns of the log, as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Release(ABC):
+class Release(Tables):
     """A release in memory: look at it, save it, close it to free the input log.
 
     Use it in a `with` statement, which closes it.
@@ -86,6 +106,17 @@ class Release(ABC):
     _folders: list[Path] = field(default_factory=list[Path], init=False, compare=False)
     _id_warnings: list[str] = field(default_factory=list[str], init=False, compare=False)
     """Warnings about released user-IDs that are the log's own; known once they are written."""
+
+    @staticmethod
+    def open(folder: str | Path) -> OpenedRelease:
+        """Read a saved release back, also by who has its public half only.
+
+        Args:
+            folder: The folder of a release, or its folder `public`.
+        """
+        from slogan.release.opened import open_release
+
+        return open_release(folder)
 
     @property
     def log(self) -> SearchLog:
@@ -234,22 +265,12 @@ class Release(ABC):
         with folders.scratch_folder() as place:
             file = place / f"log{self.log.suffix}"
             self.job.engine.write(self.output, self.pseudonyms, file)
-            return _arrow_table(file, self.log)
-
-    def to_polars(self) -> pl.DataFrame:
-        """The released rows, with the columns of the log, as a Polars data frame."""
-        import polars as pl
-
-        return pl.DataFrame(self.to_arrow())
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The released rows, with the columns of the log, as a pandas data frame."""
-        return self.to_arrow().to_pandas()
+            return arrow_table(file, self.log)
 
     def _fill(self, folder: Path) -> None:
+        from slogan.release.publication import write_public
         from slogan.report.curator import curator_page
         from slogan.report.memo import memo_page
-        from slogan.report.public import PUBLIC_PAGES
 
         public, curator = folder / "public", folder / "curator"
         public.mkdir()
@@ -258,18 +279,20 @@ class Release(ABC):
         self.job.engine.write(self.output, self.pseudonyms, file)
         if self.job.pseudonyms == "keep":
             self._id_warnings[:] = id_warnings(file, self.log)
-        manifest = self.manifest(published_log(self.log, file=file.name, sha256=sha256_of(file)))
+        published = published_log(
+            self.log, file=file.name, sha256=sha256_of(file), parted=file.is_dir()
+        )
+        manifest = self.manifest(published)
         self.write_curators_tables(curator)
         certificate = self.certificate()
         pages = {
-            public / "manifest.json": manifest.model_dump_json(indent=2) + "\n",
-            **{public / name: page(manifest) for name, page in PUBLIC_PAGES.items()},
             curator / "certificate.json": json.dumps(certificate.to_dict(), indent=2) + "\n",
             curator / "report.html": curator_page(manifest, certificate),
             curator / "memo.html": memo_page(manifest, certificate),
         }
         for page, text in pages.items():
             page.write_text(text, encoding="utf-8")
+        write_public(public, manifest)
         for file in curator.iterdir():
             file.chmod(0o600)
         open_to_readers(folder)
@@ -372,7 +395,7 @@ def id_warnings(file: Path, log: SearchLog) -> list[str]:
     ]
 
 
-def _arrow_table(file: Path, log: SearchLog) -> Any:
+def arrow_table(file: Path, log: SearchLog) -> Any:
     """A released file, or a folder of parts, read back with this log's schema."""
     with connected() as sql:
         try:

@@ -20,8 +20,8 @@ from slogan.logs.rows import copy_options, literal, parquet_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.manifest import Manifest, Withheld, described, released_file
 from slogan.release.base import open_to_readers, reader_sql
+from slogan.release.publication import write_public
 from slogan.report.html import wording_digest
-from slogan.report.public import PUBLIC_PAGES
 from slogan.storage.atomic import publish, sha256_of
 from slogan.storage.database import connected
 from slogan.storage.untrusted import modest
@@ -65,11 +65,7 @@ def rewrite_without(folder: Path, queries: Collection[str]) -> Withheld:
                 "log": manifest.log.model_copy(update={"sha256": sha256_of(file)}),
             }
         )
-        (public / "manifest.json").write_text(
-            changed.model_dump_json(indent=2) + "\n", encoding="utf-8"
-        )
-        for name, page in PUBLIC_PAGES.items():
-            (public / name).write_text(page(changed), encoding="utf-8")
+        write_public(public, changed)
         (curator / RECORD).chmod(0o600)
         open_to_readers(target)
 

@@ -2,10 +2,11 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -30,11 +31,19 @@ def render(template: str, page: object) -> str:
     )
 
 
+def render_plain(template: str, page: object, filters: Mapping[str, Callable[..., str]]) -> str:
+    """Fill a template that is not HTML; its filters escape."""
+    plain = _PAGES.overlay(autoescape=False)
+    merged: dict[str, Any] = {**plain.filters, **filters}
+    plain.filters = merged
+    return plain.get_template(template).render(page=page) + "\n"
+
+
 _SOURCES = {
     "slogan.manifest": (
         *("promises.toml", "promise.py", "strictness.py", "uses.py", "command.py", "coverage.py"),
     ),
-    "slogan.report": ("public.py", "people.py"),
+    "slogan.report": ("public.py", "people.py", "passport.py", "croissant.py", "deployment.py"),
 }
 
 

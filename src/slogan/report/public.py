@@ -34,6 +34,8 @@ _LABELS = {
     "contact": "Contact",
     "period": "Period of the searches",
     "licence": "Licence",
+    "region": "Region",
+    "published": "Date of publication",
 }
 
 
@@ -308,7 +310,3 @@ def card_page(manifest: Manifest) -> str:
     """The data card for recipients, made from the manifest only."""
     page = PublicPage(manifest)
     return worded_page(render("card.html", page), page.items)
-
-
-PUBLIC_PAGES = {"report.html": public_page, "data-card.html": card_page}
-"""The pages in public/, by file name."""

@@ -17,6 +17,7 @@ from slogan.storage.untrusted import modest
 from slogan.verification.conditions import budget_text
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.verification.form import manifest_as_written
+from slogan.verification.passport import checksum_file, passport
 from slogan.verification.released_bytes import rows_as_written
 from slogan.verification.users import drawn, user_ids
 from slogan.verification.wording import expected_files, words
@@ -147,6 +148,8 @@ PUBLIC_FILES: Checks = {
     "checksum": _checksum,
     "columns": _columns,
     "words": words,
+    "passport": passport,
+    "checksum_file": checksum_file,
     "manifest_as_written": manifest_as_written,
     "rows_as_written": rows_as_written,
     "nothing_else_public": _nothing_else_public,

@@ -1,11 +1,10 @@
 """The evidence that checks use: the release folder, its manifest, and both logs, counted again."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import duckdb
 from pydantic import ValidationError
@@ -17,10 +16,9 @@ from slogan.errors import (
     InputError,
     LogFormatError,
     LogNotFoundError,
-    OptionError,
 )
 from slogan.logs.searchlog import SearchLog, Source
-from slogan.manifest.manifest import MANIFEST_VERSION, Manifest, described, released_file
+from slogan.manifest.manifest import Manifest, described, refuse_newer, released_file
 from slogan.modes import ReleaseKind
 from slogan.storage.untrusted import modest
 from slogan.verification.comparison import Comparison, Counted, count, remove_users, restore_rows
@@ -151,7 +149,7 @@ def read_manifest(file: Path) -> tuple[Manifest | None, tuple[bool, str]]:
     """Read the manifest; None if it is missing or invalid."""
     try:
         text = modest(file)
-        _refuse_newer(text)
+        refuse_newer(text)
         found = Manifest.model_validate_json(text)
     except OSError:
         return None, (False, "public/manifest.json is missing or cannot be opened")
@@ -159,20 +157,6 @@ def read_manifest(file: Path) -> tuple[Manifest | None, tuple[bool, str]]:
         faults = f"invalid fields: {cause.error_count()}"
         return None, (False, f"public/manifest.json is not a valid manifest ({faults})")
     return found, (True, f"version {found.manifest_version}")
-
-
-def _refuse_newer(text: bytes) -> None:
-    """Raise an error for a manifest of a later version, which cannot be checked here."""
-    try:
-        parsed: Any = json.loads(text)
-        made_by = parsed["manifest_version"], str(parsed["slogan_version"])[:20]
-    except (ValueError, RecursionError, TypeError, KeyError):
-        return
-    if type(made_by[0]) is int and made_by[0] > MANIFEST_VERSION:
-        raise OptionError(
-            f"this release was made by a newer slogan ({made_by[1]!r})",
-            hint="update and verify again: pip install -U slogan",
-        )
 
 
 def count_input(

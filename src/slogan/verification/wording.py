@@ -10,9 +10,10 @@ from html.parser import HTMLParser
 from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.logs.files import identifier
+from slogan.manifest.manifest import CHECKSUMS, Manifest
 from slogan.manifest.promise import Promise, promise_of
 from slogan.report.html import wording_digest
-from slogan.report.public import PUBLIC_PAGES
+from slogan.report.pages import HTML_PAGES, PASSPORT, PUBLIC_PAGES
 from slogan.storage.untrusted import modest
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
@@ -37,12 +38,12 @@ def words(evidence: Evidence) -> Finding:
     except (BudgetError, KeyError, ValueError) as cause:
         raise NotPossibleError("the manifest has no valid budget or parameters") from cause
     pages: dict[str, str] = {}
-    for name in ours if manifest.wording == wording_digest() else _pages_there(evidence):
+    for name in ours if same_words(manifest) else _pages_there(evidence):
         try:
             pages[name] = modest(evidence.public / name).decode()
         except (OSError, UnicodeDecodeError):
             return False, f"public/{name} is missing or cannot be read"
-    if manifest.wording != wording_digest():
+    if not same_words(manifest):
         return _in_other_words(evidence, promise, pages, ours)
     written = (manifest.promise, manifest.guarantees, manifest.not_guaranteed)
     if written != (promise.name, promise.guarantees, promise.not_guaranteed):
@@ -52,15 +53,22 @@ def words(evidence: Evidence) -> Finding:
     return True, "manifest and pages state what the budget allows"
 
 
+def same_words(manifest: Manifest) -> bool:
+    """Whether a release was made with the texts of this version."""
+    return manifest.wording == wording_digest()
+
+
 def _pages_there(evidence: Evidence) -> set[str]:
     """The pages of a release made with other words; older ones have a report and no card."""
-    return {"report.html", *(n for n in PUBLIC_PAGES if (evidence.public / n).is_file())}
+    return {"report.html", *(n for n in HTML_PAGES if (evidence.public / n).is_file())}
 
 
 def expected_files(evidence: Evidence) -> set[str]:
     """The files that public/ must hold, and no others."""
-    same = evidence.manifest.wording == wording_digest()
-    pages = set(PUBLIC_PAGES) if same else _pages_there(evidence)
+    pages = {*PUBLIC_PAGES, CHECKSUMS}
+    if not same_words(evidence.manifest):
+        added = {name for name in (*PASSPORT, CHECKSUMS) if (evidence.public / name).is_file()}
+        pages = {*_pages_there(evidence), *added}
     return {evidence.manifest.log.file, "manifest.json", *pages}
 
 
@@ -75,11 +83,11 @@ def _in_other_words(
     stated = " ".join((manifest.promise, *manifest.guarantees, *manifest.not_guaranteed))
     known = " ".join((promise.name, *promise.guarantees, *promise.not_guaranteed))
     faults = {
-        "the manifest promises numbers that its budget does not give": _numbers(stated)
-        - _numbers(known),
-        "the report shows numbers that are not in the manifest": _numbers(form.text)
-        - _numbers(our_form.text)
-        - _numbers(manifest.model_dump_json()),
+        "the manifest promises numbers that its budget does not give": numbers_of(stated)
+        - numbers_of(known),
+        "the report shows numbers that are not in the manifest": numbers_of(form.text)
+        - numbers_of(our_form.text)
+        - numbers_of(manifest.model_dump_json()),
         "the report or the manifest is far longer than ours": len(page) > _LONGER * len(ours)
         or len(stated) > _LONGER * len(known),
         "the pages contain more than text": form.active
@@ -120,7 +128,8 @@ class _Form(HTMLParser):
         self.active = self.active or bool(data)
 
 
-def _numbers(text: str) -> set[str]:
+def numbers_of(text: str) -> set[str]:
+    """The numbers of a text, as they are written."""
     return set(_DIGITS.findall(text))
 
 

@@ -45,11 +45,11 @@ from slogan.measures.retention import Bundles, bundles
 from slogan.measures.triplets import DiffRatios, redrawn
 from slogan.progress import Progress, Steps, shown
 from slogan.randomness import SeededRandomness
-from slogan.release.base import Release
 from slogan.report.curator import curator_page
 from slogan.report.memo import memo_page
 from slogan.storage.atomic import check_not_waiting, write_private
 from slogan.storage.untrusted import modest
+from slogan.verification.verify import InFolder
 
 SUPPORTS = tuple(Fraction(1, n) for n in (500, 100, 250, 750, 1_000))
 """The paper's minimum supports, the one of its Figures 3 and 6 first."""
@@ -205,7 +205,7 @@ class _Released:
 
 def evaluate(
     log: SearchLog | Source,
-    release: SearchLog | Source | Release,
+    release: SearchLog | Source | InFolder,
     *,
     min_support: Sequence[Number] | Number | None = None,
     samples: int = 10,
@@ -231,7 +231,7 @@ def evaluate(
         raise OptionError(
             f"samples must be at least 1, got {samples}", hint="give --samples 1 or more"
         )
-    place = release.in_folder() if isinstance(release, Release) else nullcontext(release)
+    place = release.in_folder() if isinstance(release, InFolder) else nullcontext(release)
     with shown(progress) as on_progress, place as where:
         released = _read_release(where)
         settings = engines.resolve(engine, log)

@@ -270,7 +270,10 @@ def test_the_curators_folder_is_private(tmp_path, log):
 
     assert stat.S_IMODE((tmp_path / "out/curator").stat().st_mode) == 0o700
     assert sorted(p.name for p in (tmp_path / "out/public").iterdir()) == [
+        "SHA256SUMS",
+        "croissant.json",
         "data-card.html",
+        "deployment.yaml",
         "log.tsv",
         "manifest.json",
         "report.html",

@@ -297,7 +297,10 @@ def test_evaluating_changes_nothing_in_public(release):
     assert pages(release)["public"] == public_page(told)
     assert json.loads((release / "curator/evaluation.json").read_text())["yardstick"]
     assert {file.name for file in (release / "public").iterdir()} == {
+        "SHA256SUMS",
+        "croissant.json",
         "data-card.html",
+        "deployment.yaml",
         "log.tsv",
         "manifest.json",
         "report.html",

@@ -15,6 +15,7 @@ from slogan.manifest.manifest import Manifest, published_log
 from slogan.manifest.promise import promise_of
 from slogan.modes import ReleaseKind
 from slogan.report.html import wording_digest
+from slogan.report.pages import PASSPORT, PUBLIC_PAGES
 from slogan.report.public import card_page, public_page
 from slogan.verification import checks, wording
 from slogan.verification.comparison import Counted
@@ -189,6 +190,7 @@ def with_a_part(make):
         ({".notes": to_elsewhere}, 1, 0),
         ({"report.html": None}, 0, 1),
         ({"data-card.html": None}, 0, 1),
+        ({"croissant.json": None, "SHA256SUMS": None}, 0, 2),
         ({"report.html": in_parts()}, 1, 1),
         ({"report.html": to_elsewhere}, 1, 1),
         ({"report.html": None, "Report.html": empty_file}, 1, 1),
@@ -209,7 +211,7 @@ def with_a_part(make):
 )
 def test_unexpected_entries_in_public_are_counted(tmp_path, changed, extra, missing):
     evidence = named(tmp_path)
-    files = ["log.tsv", "manifest.json", "report.html", "data-card.html"]
+    files = ["log.tsv", "manifest.json", *PUBLIC_PAGES, "SHA256SUMS"]
     usual = dict.fromkeys(files, empty_file)
     for name, make in (usual | changed).items():
         if make:
@@ -318,6 +320,9 @@ def words(folder, manifest, page=None, card=None):
     (public / "report.html").write_bytes(page or public_page(manifest).encode())
     with suppress(BudgetError):  # then no card can be rendered
         (public / "data-card.html").write_bytes(card or card_page(manifest).encode())
+    with suppress(BudgetError):
+        for name, made in PASSPORT.items():
+            (public / name).write_text(made(manifest), encoding="utf-8")
     return found(wording.words, public=public, clicked="", manifest=manifest)
 
 

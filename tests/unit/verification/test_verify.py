@@ -47,7 +47,7 @@ NAMES = [
     ),
     *("no_unique_pair", "users_from_log", "condition_2", "condition_3", "drawn"),
 ]
-FORM = {"manifest_as_written", "rows_as_written", "user_ids", "drawn"}
+FORM = {"manifest_as_written", "rows_as_written", "user_ids", "drawn", "passport", "checksum_file"}
 """What most edits by hand break too, and test_forgeries.py is about."""
 COMPARED = {"no_unique_pair", "pairs_from_log", "users_from_log", "condition_2", "condition_3"}
 COLUMNS = ["user", "query", "url", "clicks"]

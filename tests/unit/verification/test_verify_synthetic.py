@@ -188,7 +188,7 @@ def test_more_users_than_the_manifest_states_are_found(made, release):
 
 def test_an_extra_file_in_public_is_found(made, release):
     (release / "public/raw.tsv").write_text("")
-    assert failed(made, release) == {"nothing_else_public"}
+    assert failed(made, release) == {"nothing_else_public", "checksum_file"}
 
 
 # --- verify's own arithmetic ---

@@ -257,7 +257,7 @@ def test_hints_are_private_releases_of_the_same_kind(made, tmp_path):
 
 
 def test_a_column_that_is_no_text_is_refused_before_anything_is_drawn(tmp_path):
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
     frame = pd.DataFrame({"user": np.arange(50).astype(str), "query": 7, "url": "www.a.org"})
     listed = tmp_path / "pairs.txt"

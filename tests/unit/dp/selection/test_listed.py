@@ -83,7 +83,7 @@ def levels(number):
 
 def test_levels_are_multiples_of_the_noise_and_grow_with_the_list():
     """Each chance is that of a normal variable, exactly; together they are that of the list."""
-    from scipy.stats import norm  # noqa: PLC0415
+    from scipy.stats import norm
 
     for number in (1, 1000, 50_000):
         public, rounds = levels(number)
