@@ -1,12 +1,13 @@
 """No statistical check of `verify` refuses an honest release: many small ones are drawn and judged.
 
 The releases are made by the functions of `synthesize`, without files, and judged by the checks:
-small logs of independent users, logs of users with interests that the release follows, and logs
-of visitors with one pair each.
+small logs of independent users, some with pairs declared public; logs of users with interests that
+the release follows; logs of visitors with one pair each; and logs of which a look decides.
 """
 
+from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -18,8 +19,10 @@ import pytest
 
 from slogan.budget import PrivacyBudget, exact
 from slogan.dp import noise, selection
+from slogan.dp.accounting import NO_STAGES, Account
+from slogan.dp.contributions import undecided
 from slogan.dp.grouping import Grouping, by_pair
-from slogan.dp.one_pair import divide
+from slogan.dp.one_pair import OnePairSpending, divide
 from slogan.dp.statistics import spread
 from slogan.engines.engine import Counted
 from slogan.engines.pseudonyms import IdKind, fresh_pseudonyms
@@ -29,10 +32,10 @@ from slogan.manifest.manifest import Outputs, Spent, SpentStage
 from slogan.planning.objectives.output_size import OutputSize
 from slogan.progress import Steps, silent
 from slogan.randomness import SystemRandomness
-from slogan.verification import one_pair, users
+from slogan.verification import users
 from slogan.verification.comparison import Comparison
-from slogan.verification.mechanism import counts_noisy, outputs_noisy, selectable
-from slogan.verification.users import dealt, user_ids
+from slogan.verification.private_checks import SYNTHETIC_USERS
+from slogan.verification.users import user_ids
 from slogan.workflows.synthetic_users import make_users, make_users_of_one
 
 STRICT = Fraction("1e-12")
@@ -46,17 +49,11 @@ class Kind:
     name: str
     log: object
     budgets: tuple
-    checks: tuple = (selectable, counts_noisy, outputs_noisy, user_ids, dealt)
     looks: bool = False
     """Whether association is measured."""
-    one: bool = False
-    """Whether one pair of each user counts."""
-
-    def of(self, hist, made):
-        """The checks of the nth release."""
-        budget = self.budgets[made % len(self.budgets)]
-        several = self.checks[0] is selectable and exact(budget.delta) >= STRICT
-        return budget, self.checks[1:] if several else self.checks
+    contributions: str = "several"
+    public: bool = False
+    """Whether some pairs are declared public."""
 
 
 def budgets(*pairs):
@@ -122,6 +119,24 @@ def visitors_log(rng):
     )
 
 
+def any_log(rng):
+    """A log of either kind, or of users between the two."""
+    if rng.random() < 0.4:
+        return visitors_log(rng)
+    return (small_log if rng.random() < 0.7 else grouped_log)(rng)
+
+
+def with_public_pairs(hist, rng):
+    """The log with pairs that nobody holds, and the public ones: all of those, and some others."""
+    unheld = int(rng.choice([0, 50, 2_000]))
+    query = np.concatenate([hist.query, hist.query.max() + 1 + np.arange(unheld)])
+    held = np.flatnonzero(rng.random(hist.pairs) < rng.choice([0.02, 0.5]))
+    return (
+        replace(hist, pairs=hist.pairs + unheld, query=query),
+        np.concatenate([held, hist.pairs + np.arange(unheld)]),
+    )
+
+
 INDEPENDENT = Kind(
     "independent users",
     small_log,
@@ -137,10 +152,30 @@ ONE = Kind(
     "one pair of each user",
     visitors_log,
     budgets((1, "1e-6"), (4, "1e-8"), ("0.3", "1e-5"), (10, "1e-9"), (2, "1e-4")),
-    checks=(one_pair.selectable, one_pair.noise, one_pair.outputs, user_ids, dealt),
-    one=True,
+    contributions="one",
 )
-KINDS = (INDEPENDENT, FOLLOWED, ONE)
+AUTO = Kind(
+    "a look that decides",
+    any_log,
+    budgets((10, "1e-13"), (4, "1e-13"), (1, "1e-13")),
+    contributions="auto",
+)
+PUBLIC = Kind(
+    "public pairs",
+    small_log,
+    budgets((10, "1e-13"), (6, "1e-13"), (3, "1e-3")),
+    public=True,
+)
+KINDS = (INDEPENDENT, FOLLOWED, ONE, AUTO, PUBLIC)
+
+
+def checks_of(kind, budget):
+    """The checks of a release; not of pairs that only δ lets through, if that may happen."""
+    left_out = {"public_pairs"}
+    if kind.contributions != "one" and exact(budget.delta) >= STRICT:
+        left_out |= {"selectable"}
+    checks = {**SYNTHETIC_USERS, "user_ids": user_ids}
+    return {name: check for name, check in checks.items() if name not in left_out}
 
 
 def in_groups(pairs, counts):
@@ -156,17 +191,31 @@ def in_threes(pairs, counts):
     return in_groups(pairs, counts)[1:]
 
 
-def honest(kind, hist, budget, rng, group, ids):
+def divided(kind, hist, budget, rng):
+    """The stages that came first, and how the rest of the budget is divided."""
+    if kind.contributions == "auto":
+        planned = undecided(budget, association=kind.looks)
+        return Account((planned.look,)), planned.decided(hist, rng)
+    if kind.contributions == "one":
+        return NO_STAGES, divide(budget)
+    return NO_STAGES, spread(budget, association=kind.looks)
+
+
+def honest(kind, hist, listed, budget, rng, group, ids):
     """A release of a log, and all that the checks look at."""
     counted = Counted(
-        rows=hist, clicks=hist.clicks, users=hist.users, pairs=hist.pairs, rows_without_click=0
+        rows=hist,
+        clicks=hist.clicks,
+        users=hist.users,
+        pairs=hist.pairs,
+        rows_without_click=0,
+        listed=listed,
     )
-    run = {"objective": OutputSize(), "rng": rng, "steps": Steps(silent)}
-    if kind.one:
-        spending = divide(budget)
+    before, spending = divided(kind, hist, budget, rng)
+    run = {"before": before, "objective": OutputSize(), "rng": rng, "steps": Steps(silent)}
+    if isinstance(spending, OnePairSpending):
         output, statistics = make_users_of_one(counted, budget, spending, **run)
     else:
-        spending = spread(budget, association=kind.looks)
         group, select = group if kind.looks else None, selection.load("pooled")
         output, statistics = make_users(counted, budget, spending, select, group=group, **run)
     names = fresh_pseudonyms(output.users, ids, rng)
@@ -179,7 +228,8 @@ def honest(kind, hist, budget, rng, group, ids):
     ]
     manifest = SimpleNamespace(
         parameters={"objective": "output_size", **statistics.looked}
-        | ({"contributions": "one"} if kind.one else {"selector": "pooled"}),
+        | ({} if kind.contributions == "several" else {"contributions": kind.contributions})
+        | ({} if isinstance(spending, OnePairSpending) else {"selector": "pooled"}),
         pseudonyms="synthetic",
         account=Spent(
             stages=tuple(
@@ -211,8 +261,12 @@ def honest(kind, hist, budget, rng, group, ids):
     return shown, manifest
 
 
-def judged(sql, hist, shown, manifest, checks, named):
+def judged(sql, hist, listed, shown, manifest, checks, named):
     """The names of the checks that refuse a release."""
+    pairs = [[f"q{pair}", "u"] for pair in listed.tolist()]
+    sql.execute("CREATE TABLE declared (query VARCHAR, url VARCHAR)")
+    if pairs:
+        sql.executemany("INSERT INTO declared VALUES (?, ?)", pairs)
     clicked = zip(hist.user.tolist(), hist.pair.tolist(), hist.count.tolist(), strict=True)
     for table, rows in (("clicked", [(named(u), p, c) for u, p, c in clicked]), ("shown", shown)):
         user, pair, clicks = zip(*rows, strict=True)
@@ -229,13 +283,13 @@ def judged(sql, hist, shown, manifest, checks, named):
     counted = SimpleNamespace(user_type="VARCHAR" if named is text_id else "BIGINT")
     evidence = SimpleNamespace(
         manifest=manifest,
+        declared=len(listed),
         compared=Comparison(sql),
         logs=lambda: (counted, counted),
         curators=lambda _: None,
     )
-    return {
-        check.__name__: detail for check in checks for ok, detail in [check(evidence)] if not ok
-    }
+    found = {name: check(evidence) for name, check in checks.items()}
+    return {name: detail for name, (ok, detail) in found.items() if not ok}
 
 
 def text_id(user):
@@ -250,22 +304,30 @@ IDS = {text_id: IdKind(), whole_number: IdKind(limit=2**53 - 1)}
 
 
 def refused(kind, releases, seed):
-    """How many of `releases` honest releases are refused and why, and how many follow others."""
-    rng, reasons, made, followed = np.random.default_rng(seed), [], 0, 0
+    """How many of `releases` honest releases are refused and why, and what kinds there were."""
+    rng, reasons, made = np.random.default_rng(seed), [], 0
+    seen = Counter()
     while made < releases:
         hist = kind.log(rng)
-        budget, checks = kind.of(hist, made)
+        listed = np.zeros(0, dtype=np.int64)
+        if kind.public:
+            hist, listed = with_public_pairs(hist, rng)
+        budget = kind.budgets[made % len(kind.budgets)]
         named, group = list(IDS)[made % 2], (in_groups, in_threes)[made % 3 == 0]
         try:
-            shown, manifest = honest(kind, hist, budget, SystemRandomness(), group, IDS[named])
+            shown, manifest = honest(
+                kind, hist, listed, budget, SystemRandomness(), group, IDS[named]
+            )
         except TooFewUsersError:
             continue
         made += 1
-        followed += manifest.outputs.association != "independent"
+        seen["followed"] += manifest.outputs.association != "independent"
+        seen["one"] += manifest.account.stages[-2].name == "draw"
         with closing(duckdb.connect()) as sql:
-            if found := judged(sql, hist, shown, manifest, checks, named):
+            checks = checks_of(kind, budget)
+            if found := judged(sql, hist, listed, shown, manifest, checks, named):
                 reasons.append((budget, found))
-    return reasons, followed
+    return reasons, seen
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -283,22 +345,25 @@ def _the_same_is_computed_once():
 def test_honest_releases_pass(ladder, kind):
     """Each check fails by chance in less than one of 10^6 releases."""
     ladder.count("cases tried", 20)
-    reasons, followed = refused(kind, 20, seed=1)
+    reasons, seen = refused(kind, 20, seed=1)
 
     assert reasons == []
-    assert (followed > 0) is kind.looks
+    assert (seen["followed"] > 0) is kind.looks
+    assert (seen["one"] > 0) is (kind.contributions != "several")
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("kind", "releases"),
-    [(INDEPENDENT, 3_000), (FOLLOWED, 5_000), (ONE, 2_000)],
+    [(INDEPENDENT, 2_000), (FOLLOWED, 4_000), (ONE, 2_000), (AUTO, 1_000), (PUBLIC, 1_000)],
     ids=lambda given: getattr(given, "name", None),
 )
 def test_ten_thousand_honest_releases_pass(ladder, kind, releases):
     ladder.count("cases tried", releases)
-    reasons, followed = refused(kind, releases, seed=2)
+    reasons, seen = refused(kind, releases, seed=2)
 
     assert reasons == []
-    assert (followed > releases // 5) is kind.looks
+    assert (seen["followed"] > releases // 5) is kind.looks
+    if kind.contributions == "auto":
+        assert releases // 5 < seen["one"] < releases * 4 // 5

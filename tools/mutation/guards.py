@@ -61,7 +61,9 @@ _GUARDS = {
     "dp/selection/__init__.py": ["tests/unit/dp/selection/test_look.py"],
     "dp/one_pair.py": ["tests/unit/dp/test_one_pair.py"],
     "dp/attainable.py": ["tests/unit/dp/test_attainable.py"],
-    "verification/one_pair.py": ["tests/unit/verification/test_one_pair.py"],
+    "verification/contributions/one_pair.py": [
+        "tests/unit/verification/contributions/test_one_pair.py"
+    ],
     "verification/conditions.py": _VERIFIERS_NUMBERS,
     "verification/accounting.py": _VERIFIERS_NUMBERS,
     "verification/checks.py": [

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, gammainc, ndtr
 
 from slogan.arrays import Floats, Ints
-from slogan.auditor.replay import Summed, Transcript
+from slogan.auditor.transcript import Summed, Transcript
 from slogan.budget import exact
 from slogan.dp import sums
 from slogan.dp.accounting import GRID, Gaussian, Stage

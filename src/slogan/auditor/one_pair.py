@@ -20,16 +20,8 @@ from scipy.stats import binom
 from slogan.arrays import Flags, Floats, Ints
 from slogan.auditor import Attack, Claim
 from slogan.auditor.noise import Drawn, has_law
-from slogan.auditor.replay import (
-    Coins,
-    PartedError,
-    Places,
-    Recording,
-    Replay,
-    Transcript,
-    kept,
-    without,
-)
+from slogan.auditor.replay import Places, Recording, Replay
+from slogan.auditor.transcript import Coins, PartedError, Transcript, kept, without
 from slogan.budget import PrivacyBudget, exact
 from slogan.dp import one_pair
 from slogan.dp.accounting import Approximate, Stage

@@ -22,7 +22,8 @@ from slogan.auditor.noise import (
     unaccounted,
 )
 from slogan.auditor.one_pair import OneDraw, RecordingOne, ReplayOne, on_noise
-from slogan.auditor.replay import PartedError, Recording, Replay, Transcript
+from slogan.auditor.replay import Recording, Replay
+from slogan.auditor.transcript import PartedError, Transcript
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
 from slogan.logs.searchlog import SearchLog

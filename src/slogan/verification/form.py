@@ -24,8 +24,8 @@ from slogan.registry import module_names
 from slogan.report.html import wording_digest
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written, part
+from slogan.verification.contributions.one_pair import is_one
 from slogan.verification.evidence import Evidence, Finding
-from slogan.verification.one_pair import is_one
 from slogan.verification.wording import names_of_log, words_of
 
 _NUMBER = re.compile(r"[0-9]{1,200}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?(/[0-9]{1,200})?")

@@ -12,7 +12,6 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.manifest.manifest import SpentStage
 from slogan.manifest.promise import ACCEPTED, weaknesses
-from slogan.verification import contributions, one_pair
 from slogan.verification.accounting import (
     account,
     budget_of,
@@ -24,6 +23,7 @@ from slogan.verification.accounting import (
 )
 from slogan.verification.checks import users_from_log
 from slogan.verification.conditions import rational
+from slogan.verification.contributions import look, one_pair
 from slogan.verification.evidence import Checks, Evidence, Finding, NotPossibleError
 from slogan.verification.mechanism import (
     LARGEST,
@@ -197,13 +197,13 @@ PRIVATE_ROWS: Checks = {
 
 def _user_constants(evidence: Evidence) -> Finding:
     own = [stage for stage in spent_on(evidence).stages if stage.name in _NORM_SQUARED]
-    if contributions.faults(evidence):
+    if look.faults(evidence):
         return False, "the look at contributions has not the documented share of the budget"
     return _constants(evidence, _USER_CONSTANTS, _user_shares(evidence), own)
 
 
 def _user_scales(evidence: Evidence) -> Finding:
-    stages = contributions.stages_after(evidence)
+    stages = look.stages_after(evidence)
     shares = _spent_shares(evidence, stages)
     own = [stage for stage in stages if stage.name in _NORM_SQUARED]
     selection = [stage for stage in stages if stage.name not in _NORM_SQUARED]
@@ -211,7 +211,7 @@ def _user_scales(evidence: Evidence) -> Finding:
         raise NotPossibleError("the manifest does not list the stages of such a release")
     if any(stage.name not in shares for stage in own):
         raise NotPossibleError("the manifest lists stages without a share of the budget")
-    epsilon, delta = contributions.budget_after(evidence)
+    epsilon, delta = look.budget_after(evidence)
     return _scales(own, selection, shares, (epsilon, delta / 2), exact=True)
 
 
@@ -239,7 +239,7 @@ def _by_contributions(
 def _selectable(evidence: Evidence) -> Finding:
     """Check that noise explains how many pairs of a user counted, and the released pairs."""
     one = one_pair.is_one(evidence.manifest)
-    ok, detail = contributions.possible(evidence, one=one)
+    ok, detail = look.possible(evidence, one=one)
     return (one_pair.selectable if one else selectable)(evidence) if ok else (ok, detail)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from slogan.arrays import Floats
 from slogan.manifest.manifest import Manifest, Outputs, SpentStage
-from slogan.verification import contributions
 from slogan.verification.accounting import part, shown_alone
+from slogan.verification.contributions import look
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 from slogan.verification.mechanism import FALSE_ALARM, at_least
 
@@ -30,7 +30,7 @@ def is_one(manifest: Manifest) -> bool:
 
 
 def _stages(evidence: Evidence) -> tuple[SpentStage, SpentStage]:
-    listed = contributions.stages_after(evidence)
+    listed = look.stages_after(evidence)
     if [(stage.name, stage.mechanism) for stage in listed] != [*_MECHANISMS.items()]:
         raise NotPossibleError("the manifest does not list the stages of such a release")
     return listed[0], listed[1]
@@ -42,7 +42,7 @@ def constants(evidence: Evidence) -> Finding:
     draw, users = _stages(evidence)
     faults = sum(parameters.get(f"share_{name}") != str(part) for name, part in _SHARES.items())
     faults += parameters.get("association") != "independent"
-    faults += contributions.faults(evidence)
+    faults += look.faults(evidence)
     both = part(draw, "epsilon") + part(users, "epsilon")
     faults += part(draw, "epsilon") != both * _SHARES["draw"]
     if faults == 0:
@@ -52,7 +52,7 @@ def constants(evidence: Evidence) -> Finding:
 
 def scales(evidence: Evidence) -> Finding:
     """Check that the noise follows from the budget alone, and not from the log."""
-    epsilon, delta = contributions.budget_after(evidence)
+    epsilon, delta = look.budget_after(evidence)
     draw, users = _stages(evidence)
     spent, aside = part(draw, "epsilon") + part(users, "epsilon"), shown_alone(draw)
     faults = {
