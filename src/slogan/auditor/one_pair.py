@@ -63,7 +63,7 @@ class OneDraw(Transcript):
 
     @property
     def held(self) -> Ints:
-        """The pairs that a user speaks for."""
+        """The pairs that a user contributes to."""
         return np.flatnonzero(self.speakers)
 
     def accounted(self, stage: Stage) -> bool:
@@ -115,7 +115,7 @@ class RecordingOne(Recording):
             return seen.raw
         attacked = seen.spoken.pair[np.isin(seen.spoken.user, self._attacked)]
         lasting = seen.speakers - np.bincount(attacked, minlength=seen.spoken.pairs)
-        # the most that does not publish a pair which only attacked users may speak for
+        # the most that does not publish a pair to which only attacked users may contribute
         hidden = np.maximum(np.minimum(reach - 1, reach - seen.speakers[held]), -reach)
         seen.noise = np.where(lasting[held] > 1, reach - 1, hidden)
         return seen.noise
@@ -149,8 +149,8 @@ class ReplayOne(Replay, RecordingOne):
         before, held = self._before, self.seen.held
         if draw != before.draw or n != len(held):
             raise PartedError("selection")
-        place = np.searchsorted(before.held, self._kept()[held])
-        if not np.isin(self._kept()[held], before.held).all() or len(before.reach_coins) < len(
+        place = np.searchsorted(before.held, self._remaining()[held])
+        if not np.isin(self._remaining()[held], before.held).all() or len(before.reach_coins) < len(
             place
         ):
             raise PartedError("selection")
@@ -160,7 +160,7 @@ class ReplayOne(Replay, RecordingOne):
         return self.seen.reach
 
     def noise(self, real: Any, reach: Ints, rng: Randomness, *, epsilon: Fraction) -> Ints:
-        before, left, held = self._before, self._kept(), self.seen.held
+        before, left, held = self._before, self._remaining(), self.seen.held
         if epsilon != before.noise_rate or not np.array_equal(reach, self.seen.reach):
             raise PartedError("noise for draw")
         less = before.speakers.copy()
@@ -176,7 +176,7 @@ class ReplayOne(Replay, RecordingOne):
             self.differs.add("noise for draw")
         return noise
 
-    def _kept(self) -> Ints:
+    def _remaining(self) -> Ints:
         """The remaining pairs, by their old numbers."""
         if self._before.spoken is None:
             raise PartedError("selection")
@@ -222,7 +222,8 @@ def on_noise(runs: Sequence[OneDraw], claim: Claim, rng: Randomness) -> Iterator
 
 def _repeats(equal: Flags, chance: float) -> bool:
     """Whether more draws are equal than by chance."""
-    return equal.any() and float(binom.sf(equal.sum() - 1, len(equal), chance)) < _RARE
+    times = int(equal.sum())
+    return times > 0 and float(binom.sf(times - 1, len(equal), chance)) < _RARE
 
 
 def _lawful(noise: Ints, rate: float, reach: Ints, rng: Randomness) -> bool:

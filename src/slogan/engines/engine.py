@@ -70,7 +70,7 @@ class Counted:
     bad_users: int = 0
     """Users with a skipped row, as far as its user-ID could be read and the engine counts them."""
     listed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """The pairs that are public knowledge; they have numbers also if nobody clicked them."""
+    """The pairs that are public knowledge; they have numbers also without a click."""
     stayed: Shared | None = None
     """Set if the clicks on shared pairs stayed in the engine; the histogram is a part of them."""
 

@@ -50,6 +50,10 @@ class PublicSummary:
         return {name: getattr(self, name) for name in self.__slots__} | {"kind": str(self.kind)}
 
     def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """A table, as notebooks show it."""
         return html_table(("release", ""), self.to_dict().items(), note=PUBLIC_ONLY)
 
 
@@ -119,7 +123,7 @@ class OpenedRelease(Tables):
         return f"<OpenedRelease: {title or kind} in {self.folder}>"
 
     def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
+        return self.summary.to_html()
 
 
 def open_release(folder: str | Path) -> OpenedRelease:

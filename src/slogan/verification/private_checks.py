@@ -198,7 +198,7 @@ PRIVATE_ROWS: Checks = {
 def _user_constants(evidence: Evidence) -> Finding:
     own = [stage for stage in spent_on(evidence).stages if stage.name in _NORM_SQUARED]
     if look.faults(evidence):
-        return False, "the look at contributions has not the documented share of the budget"
+        return False, "the look at contributions does not have its documented share of the budget"
     return _constants(evidence, _USER_CONSTANTS, _user_shares(evidence), own)
 
 
@@ -239,8 +239,10 @@ def _by_contributions(
 def _selectable(evidence: Evidence) -> Finding:
     """Check that noise explains how many pairs of a user counted, and the released pairs."""
     one = one_pair.is_one(evidence.manifest)
-    ok, detail = look.possible(evidence, one=one)
-    return (one_pair.selectable if one else selectable)(evidence) if ok else (ok, detail)
+    looked = look.possible(evidence, one=one)
+    if not looked[0]:
+        return looked
+    return (one_pair.selectable if one else selectable)(evidence)
 
 
 SYNTHETIC_USERS_ACCOUNT: Checks = {

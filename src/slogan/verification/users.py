@@ -425,8 +425,9 @@ class _Together:
     """Which pairs released users hold together, beyond chance."""
 
     def __init__(self, made: Sets, pairs: int) -> None:
-        rows = csr_array((np.ones(len(made.pair)), (made.user, made.pair)))
-        rows.resize((len(made.size), pairs))
+        rows = csr_array(
+            (np.ones(len(made.pair)), (made.user, made.pair)), shape=(len(made.size), pairs)
+        )
         self._both = (rows.T @ rows).tocsr()
         size = made.size.astype(np.float64)
         self._rate = float((size * (size - 1)).sum()) / len(made.pair) ** 2

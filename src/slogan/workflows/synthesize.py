@@ -126,9 +126,11 @@ def synthesize(
             public = public_knowledge(job.log, vocabulary, hints)
             counted = job.engine.count(job.log, unique_pairs=True, listed=public.pairs)
             possible = most_pairs(counted.rows, spendable)
-        ids, looked, spending = job.id_kind(), Account(), planned
+        ids = job.id_kind()
         if isinstance(planned, Undecided):
             looked, spending = Account((planned.look,)), planned.decided(counted.rows, job.rng)
+        else:
+            looked, spending = Account(), planned
         if isinstance(spending, OnePairSpending):
             users, statistics = make_users_of_one(
                 counted,

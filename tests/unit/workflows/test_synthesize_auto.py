@@ -98,7 +98,7 @@ def test_an_edited_look_is_refused(tmp_path, change, pairs_each):
     assert not verify(log, tmp_path / "out").ok
 
 
-def test_the_ledger_reserves_the_dearer_way_and_counts_what_was_spent(tmp_path):
+def test_the_ledger_reserves_the_more_expensive_way_and_counts_what_was_spent(tmp_path):
     ledger = Ledger.open("people", tmp_path / "people.jsonl")
     ledger.create()
     ledger.set_cap(Cap.of(5, "1e-3", epsilon_aside=3))

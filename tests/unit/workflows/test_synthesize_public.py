@@ -1,4 +1,4 @@
-"""synthesize() with public knowledge: a vocabulary, an earlier release; verify and audit know both."""
+"""Releases with public knowledge: a vocabulary, an earlier release; verify and audit know both."""
 
 import json
 import shutil
@@ -52,7 +52,7 @@ def made(tmp_path_factory):
     """A log, its list of sites, a release with the list and one with hints of that."""
     folder = tmp_path_factory.mktemp("public")
     log = log_of(folder, holders=30)
-    listed = sites(folder, *(f"www.site{n}.org" for n in range(8)), "www.nobody.org")
+    listed = sites(folder, *(f"www.site{n}.org" for n in range(8)), "www.without-a-user.org")
     first = released(log, folder / "first", vocabulary=listed)
     second = released(log, folder / "second", hints=folder / "first")
     return folder, log, listed, first, second
@@ -148,7 +148,7 @@ def test_an_edited_list_is_refused(made, tmp_path, change):
 
 
 def test_a_list_that_was_used_and_is_not_named_is_refused(tmp_path):
-    """Pairs of three users, half of which a list lets through, have too few users without it."""
+    """Pairs of three users, half of which a list makes releasable, have too few without it."""
     log = log_of(tmp_path, holders=3, pairs=40)
     listed = sites(tmp_path, *(f"www.site{n}.org" for n in range(40)))
     budget = slogan.PrivacyBudget(epsilon="8", delta="1e-6")
@@ -160,7 +160,7 @@ def test_a_list_that_was_used_and_is_not_named_is_refused(tmp_path):
     assert "selectable" in failed(log, tmp_path / "out")
 
 
-def test_a_pair_that_nobody_holds_may_be_released_and_is_explained(tmp_path, monkeypatch):
+def test_a_pair_without_a_holder_may_be_released_and_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr("slogan.dp.selection.pooled.FEWEST_LISTED", 1)
     log, listed = log_of(tmp_path), sites(tmp_path, *(f"www.x{n}.org" for n in range(2)))
     for n in range(40):
@@ -169,7 +169,8 @@ def test_a_pair_that_nobody_holds_may_be_released_and_is_explained(tmp_path, mon
             break
         shutil.rmtree(tmp_path / f"out{n}")
 
-    assert any(query.startswith(("x", "www.x")) for query, _ in released_pairs(tmp_path / f"out{n}"))
+    pairs = released_pairs(tmp_path / f"out{n}")
+    assert any(query.startswith(("x", "www.x")) for query, _ in pairs)
     assert "pairs_from_log" not in failed(log, tmp_path / f"out{n}", vocabulary=listed)
 
 
@@ -229,7 +230,8 @@ def test_a_list_is_folded_as_the_log_is(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"selector": "weighted_gaussian"}, {"contributions": "one"}, {"contributions": "auto"}]
+    "options",
+    [{"selector": "weighted_gaussian"}, {"contributions": "one"}, {"contributions": "auto"}],
 )
 def test_options_that_would_ignore_a_list_are_refused(made, options):
     _, log, listed, *_ = made
@@ -256,7 +258,7 @@ def test_hints_are_private_releases_of_the_same_kind(made, tmp_path):
             slogan.synthesize(log, BUDGET, hints=tmp_path / name)
 
 
-def test_a_column_that_is_no_text_is_refused_before_anything_is_drawn(tmp_path):
+def test_a_column_that_is_not_text_is_refused_before_anything_is_drawn(tmp_path):
     import pandas as pd
 
     frame = pd.DataFrame({"user": np.arange(50).astype(str), "query": 7, "url": "www.a.org"})

@@ -139,7 +139,7 @@ def number(
 ) -> Numbered:
     """Number pairs, queries and users from 0 in the order of their bytes.
 
-    Public pairs are numbered too; those that nobody clicked have no rows.
+    Public pairs are numbered too; those without a click have no rows.
     """
     held = run(_HELD, added=added)
     enough = f"holders >= {1 if unique_pairs else 2}"

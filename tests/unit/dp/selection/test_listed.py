@@ -19,7 +19,7 @@ ONE = 2**20
 
 
 def with_unheld(hist, number):
-    """The same log with further pairs that nobody holds."""
+    """The same log with further pairs without a holder."""
     return PairHistogram(
         user=hist.user,
         pair=hist.pair,
@@ -31,7 +31,7 @@ def with_unheld(hist, number):
 
 
 def alike(holders, pairs):
-    """A log of so many users, each with one of these pairs, in turn."""
+    """A log of this many holders of each pair, with one pair each, in turn."""
     rows = np.zeros((holders * pairs, pairs), dtype=int)
     rows[np.arange(holders * pairs), np.arange(holders * pairs) % pairs] = 1
     return histogram(rows.tolist())
@@ -51,7 +51,8 @@ def test_public_pairs_need_fewer_users():
     hist, runs = alike(11, 10), 8
     budget = SelectionBudget(mu_squared=Fraction(1, 4), delta=Fraction(1, 10**12))
     first = np.arange(5)
-    found = [pooled.select(hist, budget, SystemRandomness(), listed=first).pairs for _ in range(runs)]
+    rng = SystemRandomness()
+    found = [pooled.select(hist, budget, rng, listed=first).pairs for _ in range(runs)]
     public = sum(np.isin(pairs, first).sum() for pairs in found)
 
     assert public > 0.7 * 5 * runs
@@ -62,7 +63,7 @@ def test_public_pairs_need_fewer_users():
 
 
 @pytest.mark.parametrize("number", [400, 1_500])
-def test_of_public_pairs_that_nobody_holds_one_in_all_is_selected_at_most(number):
+def test_of_public_pairs_without_a_holder_one_in_all_is_selected_at_most(number):
     hist = with_unheld(alike(1, 1), number)
     listed, runs = 1 + np.arange(number), 50
     seen = sum(
@@ -142,7 +143,7 @@ def test_a_pair_of_one_user_that_is_not_public_stays_as_rare():
     assert binom.sf(shown(listed=np.arange(1)) - 1, runs, float(delta)) < 1e-7
 
 
-def test_noise_is_drawn_for_public_pairs_that_nobody_holds():
+def test_noise_is_drawn_for_public_pairs_without_a_holder():
     """Else a user would be given away who is the only one of a public pair."""
     hist = with_unheld(alike(3, 2), 5)
     drawn = []

@@ -55,7 +55,7 @@ _ROUGHLY = 0.1
 # The relaxation may take this share of the time before the search begins, and continues in a thread
 # beside it; on large logs it takes longer to find prices.
 _FOR_PRICES, _FOR_LARGE_PRICES = 0.05, 0.25
-# The search begins anew with prices whose bound is lower by this share.
+# The search begins again with prices whose bound is lower by this share.
 _OTHER_PRICES = 0.003
 # The linear program of the counts may take this share; it is soon solved unless the log is large.
 _FOR_COUNTS = 0.25

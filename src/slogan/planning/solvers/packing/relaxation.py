@@ -269,7 +269,7 @@ class Relaxation:
         self.at_rest = False
         """Whether the bound has converged."""
         self.answer: Fractions | None = None
-        """The last solution that the method came to rest at; other threads may read it."""
+        """The last solution at which the method stopped; other threads may read it."""
 
     def _stack(self, rows: tuple[sp.csr_array, ...], limits: tuple[Floats, ...]) -> None:
         self.rows = sp.csr_array(sp.vstack(rows, format="csr"))
