@@ -127,7 +127,7 @@ def any_log(rng):
 
 
 def with_public_pairs(hist, rng):
-    """The log with pairs that nobody holds, and the public ones: all of those, and some others."""
+    """The log with pairs without users, and the public ones: all of those, and some others."""
     unheld = int(rng.choice([0, 50, 2_000]))
     query = np.concatenate([hist.query, hist.query.max() + 1 + np.arange(unheld)])
     held = np.flatnonzero(rng.random(hist.pairs) < rng.choice([0.02, 0.5]))
@@ -170,7 +170,7 @@ KINDS = (INDEPENDENT, FOLLOWED, ONE, AUTO, PUBLIC)
 
 
 def checks_of(kind, budget):
-    """The checks of a release; not of pairs that only δ lets through, if that may happen."""
+    """The checks of a release; without the one that an honest release fails in the δ event, if that may happen."""
     left_out = {"public_pairs"}
     if kind.contributions != "one" and exact(budget.delta) >= STRICT:
         left_out |= {"selectable"}
