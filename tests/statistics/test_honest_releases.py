@@ -170,7 +170,7 @@ KINDS = (INDEPENDENT, FOLLOWED, ONE, AUTO, PUBLIC)
 
 
 def checks_of(kind, budget):
-    """The checks of a release; without the one that an honest release fails in the δ event, if that may happen."""
+    """The checks of a release; `selectable` may fail honestly in the δ event, so it is left out."""
     left_out = {"public_pairs"}
     if kind.contributions != "one" and exact(budget.delta) >= STRICT:
         left_out |= {"selectable"}
