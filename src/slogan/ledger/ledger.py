@@ -342,9 +342,9 @@ def folder() -> Path:
         ) from cause
 
 
-def populations() -> list[str]:
-    """The populations whose ledgers are found by name."""
-    files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
+def populations(place: Path | None = None) -> list[str]:
+    """The populations whose ledgers are found by name, or are in another folder."""
+    files = sorted((place or folder()).glob(f"[!.]*{_SUFFIX}"))
     return [file.name.removesuffix(_SUFFIX) for file in files]
 
 
