@@ -144,7 +144,9 @@ def _require_one_select(query: str) -> None:
     """Refuse what could write a file: DuckDB would run several statements one after another."""
     kinds = [statement.type for statement in duckdb.extract_statements(query)]
     if kinds != [duckdb.StatementType.SELECT]:
-        raise OptionError("a log is read by one SELECT, and this is another query", hint="correct --sql")
+        raise OptionError(
+            "a log is read by one SELECT, and this is another query", hint="correct --sql"
+        )
 
 
 @contextmanager

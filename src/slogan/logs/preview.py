@@ -74,4 +74,3 @@ def _fields(line: str, names: Sequence[str]) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
-

@@ -17,11 +17,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from slogan.errors import SloganError
-from slogan.studio import pages
+from slogan.errors import OptionError, SloganError
+from slogan.studio import pages, take_away
+from slogan.studio.choices import LogChoice
 from slogan.studio.forms import Form, form_of
 from slogan.studio.guard import Guard
-from slogan.studio.screens import BY_NAME
+from slogan.studio.screens import BY_NAME, report
 from slogan.studio.state import Case, Problem, Studio
 
 _AT_ONCE = 1.2
@@ -46,12 +47,45 @@ class Addresses:
             case = self.studio.new_case()
         return self._to(case, "load")
 
+    async def open(self, request: Request) -> Response:
+        """An earlier release."""
+        try:
+            form = await self._form(request)
+            return await run_in_threadpool(self._locked, self._opened, form)
+        except SloganError as error:
+            self.studio.problem = Problem(text=error.problem, hint=error.hint)
+        return RedirectResponse(f"{self.studio.base}/", status_code=303)
+
+    def _opened(self, studio: Studio, form: Form) -> Response:
+        folder = form.text("release")
+        if not (Path(folder) / "public/manifest.json").is_file():
+            raise OptionError(
+                "there is no release at this path", hint="name the folder that holds public/"
+            )
+        case = studio.new_case()
+        case.opened, case.log = folder, LogChoice(source=form.text("log"))
+        report.examine(studio, case)
+        return self._to(case, "report")
+
+    async def page(self, request: Request) -> Response:
+        """A page of a release, as its readers see it."""
+        case = self._case(request)
+        name = f"{request.path_params['half']}/{request.path_params['name']}"
+        return await run_in_threadpool(take_away.page, case, name)
+
+    async def archive(self, request: Request) -> Response:
+        """The public half as a zip."""
+        case = self._case(request)
+        return await run_in_threadpool(take_away.archive, self.studio, case)
+
     async def show(self, request: Request) -> Response:
         """A screen."""
         case, screen = self._case(request), BY_NAME.get(request.path_params["screen"])
         if screen is None:
             raise HTTPException(404)
         with self.studio.lock:
+            if screen.name == "release" and case.release:
+                return self._to(case, "report")
             if not screen.opens(case):
                 return self._to(case, "load")
         return await run_in_threadpool(self._locked, pages.screen_page, case, screen)
@@ -179,7 +213,10 @@ def application(studio: Studio) -> Guard:
     routes = [
         Route("/", at.home),
         Route("/new", at.begin, methods=["POST"]),
+        Route("/open", at.open, methods=["POST"]),
         Route(case + "/progress", at.progress),
+        Route(case + "/public.zip", at.archive),
+        Route(case + "/pages/{half}/{name}", at.page),
         Route(case + "/cancel", at.cancel, methods=["POST"]),
         Route(case + "/{screen}", at.show, methods=["GET"]),
         Route(case + "/{screen}", at.act, methods=["POST"]),
@@ -194,4 +231,3 @@ def application(studio: Studio) -> Guard:
         exception_handlers={HTTPException: at.failed, SloganError: at.failed, Exception: at.failed},
     )
     return Guard(app, studio.gate)
-

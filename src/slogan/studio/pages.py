@@ -82,8 +82,13 @@ def screen_page(studio: Studio, case: Case, screen: Screen) -> Response:
 
 def plain_page(studio: Studio, name: str, title: str, view: object = None) -> Response:
     """A page that belongs to no case."""
+    problem, studio.problem = studio.problem, None
     page = Page(
-        title=title, base=studio.base, form_token=studio.form_token, demo=studio.demo
+        title=title,
+        base=studio.base,
+        form_token=studio.form_token,
+        demo=studio.demo,
+        problem=problem,
     )
     template = _PAGES.get_template(f"{name}.html")
     return HTMLResponse(template.render(page=page, view=view, studio=studio))

@@ -20,13 +20,13 @@ from slogan.storage.folders import scratch_folder
 from slogan.studio.app import application
 from slogan.studio.choices import LogChoice
 from slogan.studio.guard import Gate
-from slogan.studio.jobs import Workshop
 from slogan.studio.screens.load import load
 from slogan.studio.state import Studio
+from slogan.studio.work.jobs import Workshop
 
 _HOST = "127.0.0.1"
 _LOOK_EVERY = 0.5
-_LATER = ("slogan.ledger.ledger", "slogan.logs.searchlog", "slogan.studio.tasks")
+_LATER = ("slogan.ledger.ledger", "slogan.logs.searchlog", "slogan.studio.work.tasks")
 """What later screens need, loaded while the first one is read."""
 
 
@@ -118,7 +118,7 @@ def _begin(studio: Studio, log: str) -> None:
         case = studio.new_case()
         load(studio, case, LogChoice(source=log))
     elif studio.demo:
-        from slogan.studio.tasks import MakeUp
+        from slogan.studio.work.tasks import MakeUp
 
         case, file = studio.new_case(), studio.folder / "clicks.tsv"
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slogan.errors import OptionError, SloganError
+from slogan.errors import OptionError
 from slogan.studio.choices import LogChoice
 from slogan.studio.guard import Gate
-from slogan.studio.jobs import Job, Workshop
+from slogan.studio.work.jobs import Job, Workshop
 
 if TYPE_CHECKING:
     from slogan.ledger.ledger import Ledger
-    from slogan.studio.facts import Examined, Made, Seen, Sizes, Stop, Stops
-    from slogan.studio.worker import Task
+    from slogan.studio.work.facts import Examined, Made, Seen, Sizes, Stop, Stops
+    from slogan.studio.work.worker import Task
 
 MOST_CASES = 50
 
@@ -28,6 +28,13 @@ class Problem:
 
     text: str
     hint: str
+
+
+_CANCELLED = Problem(text="It was cancelled.", hint="Nothing was changed.")
+_CANCELLED_RELEASE = Problem(
+    text="It was cancelled.",
+    hint="The release is either complete or absent. If noise was drawn, the ledger counts it.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +74,12 @@ class Case:
     clicks_per_user: str = ""
     """Declared."""
     stops: Stops | None = None
+    shown: int = 0
+    """The place of the slider."""
     stop: Stop | None = None
     """The budget that was chosen."""
+    delta: str = ""
+    """Of made-up users, if it is smaller than the one that follows from the declared users."""
     looked: bool = False
     """Whether the budget was compared on the real log."""
     plan: Plan = field(default_factory=Plan)
@@ -137,7 +148,8 @@ class Studio:
     demo: bool = False
     ledgers: Path | None = None
     """Where ledgers are; None for the usual place."""
-    first_log: str = ""
+    problem: Problem | None = None
+    """Of the list of logs."""
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     cases: dict[int, Case] = field(default_factory=dict[int, Case])
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -186,8 +198,12 @@ class Studio:
         keep: Callable[[object], None],
         *,
         essential: bool = False,
+        following: Callable[[], None] | None = None,
     ) -> None:
-        """Have a worker do a task; `keep` stores its result in the case."""
+        """Have a worker do a task.
+
+        `keep` stores its result in the case; then `following` starts what comes after it.
+        """
         case.require_idle()
         case.problem = None
 
@@ -196,11 +212,11 @@ class Studio:
                 if job.failure is not None:
                     case.problem = Problem(text=job.failure.problem, hint=job.failure.hint)
                 elif job.state == "cancelled":
-                    case.problem = Problem(text="It was cancelled.", hint="Nothing was changed.")
+                    case.problem = _CANCELLED_RELEASE if essential else _CANCELLED
                 else:
-                    try:
-                        keep(job.result)
-                    except SloganError as error:
-                        case.problem = Problem(text=error.problem, hint=error.hint)
+                    keep(job.result)
+                job.ended.set()
+                if job.state == "done" and following is not None:
+                    following()
 
         case.job = self.workshop.start(title, task, finish, essential=essential)

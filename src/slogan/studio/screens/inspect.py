@@ -107,8 +107,8 @@ def _more(number: int, what: str) -> str:
 
 def count(studio: Studio, case: Case) -> None:
     """Count the log."""
-    from slogan.studio.facts import Sizes
-    from slogan.studio.tasks import Count
+    from slogan.studio.work.facts import Sizes
+    from slogan.studio.work.tasks import Count
 
     def keep(result: object) -> None:
         assert isinstance(result, Sizes)  # noqa: S101  what the task returns

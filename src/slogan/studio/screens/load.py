@@ -155,8 +155,8 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
 
 def load(studio: Studio, case: Case, choice: LogChoice) -> None:
     """Look at a log."""
-    from slogan.studio.facts import Seen
-    from slogan.studio.tasks import Look
+    from slogan.studio.work.facts import Seen
+    from slogan.studio.work.tasks import Look
 
     if choice != case.log:
         case.seen, case.person = None, ""

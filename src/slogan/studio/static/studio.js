@@ -37,6 +37,24 @@
     events.addEventListener("error", () => { events.close(); setTimeout(again, 2000); });
   }
 
+  const slider = document.querySelector("[data-slider]");
+  if (slider) {
+    const range = slider.querySelector("input[type=range]");
+    const panels = [...document.querySelectorAll("[data-panel]")];
+    const show = () => {
+      for (const panel of panels) panel.hidden = panel.dataset.panel !== range.value;
+      const written = panels.find((panel) => !panel.hidden).dataset.written;
+      slider.querySelector("[data-now]").textContent = written;
+      range.setAttribute("aria-valuetext", written);
+      for (const stop of document.querySelectorAll("[data-stop]")) {
+        stop.classList.toggle("now", stop.dataset.stop === range.value);
+      }
+    };
+    slider.querySelector("[data-plain]").hidden = true;
+    range.addEventListener("input", show);
+    show();
+  }
+
   const drop = document.querySelector("[data-drop]");
   if (drop) {
     const file = drop.querySelector("input[type=file]");

@@ -22,7 +22,7 @@ from slogan.storage.folders import Stopped, remove_scratches, stoppable
 _EVERY = 0.1
 """Seconds between two reports of one step."""
 _READY = (
-    "slogan.studio.tasks",
+    "slogan.studio.work.tasks",
     "slogan.workflows.inspect",
     "slogan.workflows.advise",
     "slogan.workflows.synthesize",

@@ -64,6 +64,8 @@ class Stop:
     dots: int
     """The same, as people to be drawn."""
     pairs: int
+    """Released, about: the least of several made-up logs."""
+    pairs_most: int
     at_least: bool
     share: float
     """Of all clicks, on released pairs."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from slogan.errors import MissingColumnError
 from slogan.studio.choices import ROLES, LogChoice
-from slogan.studio.facts import Seen, Sizes
+from slogan.studio.work.facts import Seen, Sizes
 
 if TYPE_CHECKING:
     from slogan.progress import Progress
