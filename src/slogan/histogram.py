@@ -191,7 +191,7 @@ class Events:
 class MadeEvents:
     """The rows of made-up users, one for each click and each search without a click.
 
-    Clicks add up to an `Output`: whoever is here is also there, and their pairs are the same.
+    The clicks add up to an `Output`, which has the same users.
     """
 
     user: Ints
