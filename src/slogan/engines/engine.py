@@ -21,7 +21,7 @@ from slogan.errors import (
     OptionError,
     SingleUserError,
 )
-from slogan.histogram import LogSize, Output, PairHistogram, Remainder
+from slogan.histogram import Events, LogSize, MadeEvents, Output, PairHistogram, Remainder
 from slogan.logs.columns import Columns
 from slogan.logs.rows import MOST_CLICKS
 from slogan.logs.searchlog import SearchLog
@@ -127,7 +127,12 @@ class Engine(Protocol):
         ...
 
     def count(
-        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+        self,
+        log: SearchLog,
+        *,
+        unique_pairs: bool = False,
+        listed: Sequence[Pair] = (),
+        with_events: bool = False,
     ) -> Counted:
         """Count a log and remember the texts behind the numbers of its histogram.
 
@@ -136,6 +141,14 @@ class Engine(Protocol):
             unique_pairs: Whether the histogram holds every pair and every user of the log, or the
                 shared pairs and their users only. The whole one may stay with the engine.
             listed: Public pairs, which get numbers too; only with `unique_pairs`.
+            with_events: Whether to keep what `events` needs; only with `unique_pairs`.
+        """
+        ...
+
+    def events(self) -> Events:
+        """The rows of a log that was counted with events, in the columns it asks for.
+
+        They are in the order that `Events` documents, whichever engine counts.
         """
         ...
 
@@ -163,13 +176,21 @@ class Engine(Protocol):
         """
         ...
 
-    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
+    def write(
+        self,
+        output: Output,
+        pseudonyms: list[str] | None,
+        target: Path,
+        made: MadeEvents | None = None,
+    ) -> None:
         """Write an output with the columns, types and format of the counted log.
 
         Args:
             output: Who is shown with how many clicks of which pair.
             pseudonyms: The name for each shown user, by ascending user number; None keeps real IDs.
             target: The file to write, or the folder if the engine writes in parts.
+            made: The rows of the output, if it has more columns than pairs and their clicks; of a
+                log that was counted with events.
         """
         ...
 

@@ -56,7 +56,7 @@ def test_a_table_is_read_released_and_verified(databases, tmp_path, kind, named)
     with slogan.sanitize(log, BUDGET, solver="exact", pseudonyms="keep") as release:
         release.save(tmp_path / "out")
         rows = release.to_arrow().to_pylist()
-        assert release.log.columns.emptied == ("day",)
+        assert release.log.columns.emptied() == ("day",)
 
     assert log.columns.roles == {
         "user": "customer",
