@@ -15,6 +15,7 @@ from slogan.engines.duckdb.rejects import raise_if_bad
 from slogan.engines.duckdb.writing import column_types, write_log
 from slogan.engines.engine import (
     Advice,
+    Beside,
     Counted,
     Whose,
     none_beside,
@@ -44,6 +45,7 @@ from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, reason
 from slogan.storage.folders import Held, cleaning, scratch
 
+_QUERIES = "SELECT query, any_value(query_number) AS query_number"
 _KNOWN = "(reason IS NULL OR search)"
 """Rows of which the texts are kept with events: those that count, and searches without a click."""
 
@@ -66,7 +68,7 @@ class DuckDBEngine:
         self._log: SearchLog | None = None
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
-        self._events: EventTypes | None = None
+        self._moments: EventTypes | None = None
         if settings.memory_limit is not None:
             try:
                 limit_memory(self._sql, settings.memory_limit)
@@ -164,7 +166,7 @@ class DuckDBEngine:
         fields = replace(fields, user_type=kind) if kind in INTEGERS else fields
         rows, more, known = rows_sql(source, fields), "", "reason IS NULL"
         if with_events:
-            self._events = types = event_types(log, self._types)
+            self._moments = types = event_types(log, self._types)
             rows, known = rows_sql(source, fields, events.beside(log, types)), _KNOWN
             more = ", search" + "".join(
                 f", CASE WHEN {known} THEN {value} END AS {name}"
@@ -227,9 +229,15 @@ class DuckDBEngine:
 
     @clearly()
     def events(self) -> Events:
-        log, counted = require_counted(self._log), require_counted(self._result)
-        types = require_counted(self._events)
-        names = events.kept(log, types)
+        return self._events_known(None)[0]
+
+    def _events_known(self, queries: str | None) -> tuple[Events, Ints]:
+        """The events; and the number that the query of each has in another table, if it is there.
+
+        The query of a search is known if a pair has it; the numbers in the table are −1 if not.
+        """
+        log, types = require_counted(self._log), require_counted(self._moments)
+        counted, kept = require_counted(self._result), events.kept(log, types)
         self._sql.execute(f"""
             CREATE OR REPLACE TEMP VIEW everyone AS
             SELECT "user", name FROM users
@@ -237,48 +245,46 @@ class DuckDBEngine:
             SELECT {counted.hist.users} - 1 + row_number() OVER (ORDER BY name) AS "user", name
             FROM (SELECT DISTINCT name::VARCHAR AS name FROM rows WHERE search)
             ANTI JOIN users USING (name)""")
-        session, sessions = "", ""
-        if "session" in names:
-            session = "coalesce(s.number, -1)::INTEGER"
-            sessions = f"""LEFT JOIN (
-                SELECT row_number() OVER (ORDER BY e."user", session) - 1 AS number, "user", session
-                FROM (SELECT DISTINCT name::VARCHAR AS name, session FROM rows
-                      WHERE {_KNOWN} AND session IS NOT NULL) JOIN everyone e USING (name)) s
-                ON s."user" = e."user" AND s.session = r.session"""
-        values = {
-            "user": 'e."user"',
-            **({"second": "r.second"} if "second" in names else {}),
-            "pair": "coalesce(p.pair, -1)",
-            **({"rank": "r.rank"} if "rank" in names else {}),
-            **({"session": session} if session else {}),
-            "query": "coalesce(p.query_number, q.query_number, -1)",
-            "count": "r.clicks",
-        }
-        columns = ", ".join(f'{value} AS "{name}"' for name, value in values.items())
+        sessions = f"""LEFT JOIN (
+            SELECT row_number() OVER (ORDER BY e."user", session) - 1 AS number, "user", session
+            FROM (SELECT DISTINCT name::VARCHAR AS name, session FROM rows
+                  WHERE {_KNOWN} AND session IS NOT NULL) JOIN everyone e USING (name)) s
+            ON s."user" = e."user" AND s.session = r.session"""
         found = self._sql.execute(f"""
-            SELECT {columns} FROM rows r JOIN everyone e ON e.name = r.name::VARCHAR
+            SELECT e."user",
+                   {"r.second," if "second" in kept else ""}
+                   coalesce(p.pair, -1) AS pair,
+                   {"r.rank," if "rank" in kept else ""}
+                   {"coalesce(s.number, -1)::INTEGER AS session," if "session" in kept else ""}
+                   coalesce(p.query_number, q.query_number, -1) AS query, r.clicks AS count,
+                   {"coalesce(k.query_number, -1)" if queries else "-1"} AS known
+            FROM rows r JOIN everyone e ON e.name = r.name::VARCHAR
             LEFT JOIN pairs p ON p.query = r.query AND p.url = r.url
-            LEFT JOIN (SELECT query, any_value(query_number) AS query_number
-                       FROM pairs GROUP BY query) q ON q.query = r.query AND r.search
-            {sessions} WHERE {_KNOWN} ORDER BY ALL""").fetchnumpy()
-        return events_of(found, log)
+            LEFT JOIN ({_QUERIES} FROM pairs GROUP BY query) q ON q.query = r.query
+            {_known_by(queries) if queries else ""}
+            {sessions if "session" in kept else ""} WHERE {_KNOWN} ORDER BY ALL""").fetchnumpy()
+        return events_of(found, log), np.ascontiguousarray(found["known"], dtype=np.int64)
 
     @clearly()
-    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+    def count_beside(self, log: SearchLog, users: Whose, *, with_events: bool = False) -> Beside:
         first = require_counted(self._result).hist
         other = DuckDBEngine(self._settings)
         theirs = {name: self._folder / f"beside-{name}.parquet" for name in ("pairs", "users")}
+        found, mine = None, self._folder / "pairs.parquet"
         try:
-            second = other.count(log, unique_pairs=True).hist
+            second = other.count(log, unique_pairs=True, with_events=with_events).hist
             for table, file in theirs.items():
                 other._copy(f"FROM {table}", file)
+            if with_events:
+                self._copy("SELECT query, query_number FROM pairs", mine)
+                found = other._events_known(parquet_sql(mine))
         except EmptyLogError:
             return none_beside(first)
         finally:
             other.close()
         pair, query = self._known_pairs(parquet_sql(theirs["pairs"]))
         user = self._known_users(parquet_sql(theirs["users"]), users)
-        return with_numbers_of(first, second, user=user, pair=pair, query=query)
+        return with_numbers_of(first, second, user=user, pair=pair, query=query, events=found)
 
     def _known_pairs(self, theirs: str) -> list[Ints]:
         """For each pair of the second log the number it has in the first, and that of its query."""
@@ -353,7 +359,7 @@ class DuckDBEngine:
         if made is None:
             write_log(self._sql, log, self._types, target)
             return
-        types = require_counted(self._events)
+        types = require_counted(self._moments)
         made = to_write(made, output, pseudonyms, log.columns, types)
         columns = {"user": made.user, "pair": made.pair, "query_number": made.query}
         columns["clicks"] = np.ones_like(made.user)
@@ -402,6 +408,10 @@ class DuckDBEngine:
 
     def close(self) -> None:
         self._close()
+
+
+def _known_by(queries: str) -> str:
+    return f"LEFT JOIN ({_QUERIES} FROM {queries} GROUP BY query) k ON k.query = r.query"
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, private: Held) -> None:
