@@ -9,7 +9,7 @@ from bench.store import Record, Store
 
 OURS = "packing"
 FACTOR, GRACE = 1.5, 0.3
-"""It should prove an optimum in so many times the time of the fastest, plus seconds, at most."""
+"""It should prove an optimum in at most this many times the time of the fastest, plus seconds."""
 
 
 def key(case: Case, peer: str, variant: str, seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil
+from math import ceil, floor
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from slogan.manifest.uses import Uses
 from slogan.measures import SideBySide
 from slogan.measures.headlines import Row
 from slogan.measures.triplets import TRIPLETS, DiffRatios
+from slogan.planning import objectives
 from slogan.report.charts import (
     Bars,
     Chart,
@@ -270,10 +271,12 @@ class CuratorPage(Page):
             )
             for part in c.parts
         ]
+        # What counts whole things is bounded by a whole number.
+        bound = floor(c.bound) if objectives.load(c.objective).is_packing else c.bound
         return [
             Fact(objective, readable(c.value), solved),
             *parts,
-            Fact("Proven bound", readable(c.bound), f"{among} is better"),
+            Fact("Proven bound", readable(bound), f"{among} is better"),
             Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
             Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
         ]

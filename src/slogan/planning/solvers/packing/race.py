@@ -70,8 +70,8 @@ _FOR_BOTH = 0.4
 # are tried only where they are at most this many times the entries of the counts: single clicks of
 # pairs with hundreds of them hardly differ, and HiGHS would not finish its presolve.
 _PLAIN, _MOST_TIMES = 200_000, 20
-# It runs alone first, at most so many seconds and this share of the time: it proves an easy problem
-# soonest with a core of its own. On few entries it has a larger share, so that an easy problem has
+# It runs alone first, at most these seconds and this share of the time: it proves an easy problem
+# soonest with a whole core. On few entries it has a larger share, so that an easy problem has
 # the same answer every time.
 _ALONE, _SHARE_ALONE = 2.0, 0.1
 _TINY, _SHARE_IF_TINY = 2_000, 0.25
