@@ -138,10 +138,10 @@ def _in_sessions(searches: Searches) -> tuple[Searches, Ints]:
 
 def _reworded(searches: Searches, of: Ints, before: Ints) -> Ints:
     """The queries of searches without a click."""
-    asked = searches.at(of)
-    draw = child_key(asked.key, before + DAY)
+    missed = searches.at(of)
+    draw = child_key(missed.key, before + DAY)
     same = chance(draw, "unchanged") < _UNCHANGED
-    return np.where(same, asked.query, reworded(asked, draw))
+    return np.where(same, missed.query, reworded(missed, draw))
 
 
 def _lower(searches: Searches) -> Ints:

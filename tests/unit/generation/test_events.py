@@ -106,7 +106,7 @@ def test_nights_are_quiet_and_weekends_later(events):
     assert weekend.mean() < 2 / 7 - 0.01
 
 
-def test_topics_have_hours_and_seasons_of_their_own(events):
+def test_topics_have_their_seasons(events):
     one = first_rows(events)
     of, day = topic(events.query[one]), events.searched[one] // DAY
     peaks = []
