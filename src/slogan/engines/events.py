@@ -98,7 +98,7 @@ def to_write(
     columns: Columns,
     types: EventTypes,
 ) -> MadeEvents:
-    """The rows as the columns can say them: times as fine as written, sessions numbered anew.
+    """The rows as the columns can say them: times as fine as written, sessions with new numbers.
 
     Sessions are numbered from 1, by the user-ID that is shown, then in their order.
     """

@@ -1,6 +1,6 @@
 """Times: the declared period of a log, and the declared formats in which its times are written.
 
-A time is read by itself, as the clock showed it to its user: a text of another form is no time, and
+A time is read by itself, as the clock showed it to its user: a text of another form is not a time, and
 a time outside of the period counts as the nearest second inside. Nothing follows from values.
 """
 
@@ -65,7 +65,7 @@ class Period:
         return cls(first, last)
 
     @classmethod
-    def said(cls, text: str | None) -> "Period | None":
+    def label(cls, text: str | None) -> "Period | None":
         """The period if the text is one; a label of a release may say it in other words."""
         try:
             return None if text is None else cls.of(text)

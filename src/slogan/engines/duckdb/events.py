@@ -49,7 +49,7 @@ def _taken_apart(time: str, types: EventTypes) -> str:
 
 
 def _second(types: EventTypes, period: Period) -> str:
-    """The second of the period, clamped into it; NULL for what is no time."""
+    """The second of the period, clamped into it; NULL if it is not a time."""
     form, last = types.format, period.days * DAY - 1
     if form is None or form.numeric:
         number = "moment" if form is None else "TRY_CAST(moment.number AS BIGINT)"
