@@ -1,7 +1,7 @@
 """Times: the declared period of a log, and the declared formats in which its times are written.
 
-A time is read by itself, as the clock showed it to its user: a text of another form is not a time, and
-a time outside of the period counts as the nearest second inside. Nothing follows from values.
+A time is read by itself, as the clock showed it to its user: a text of another form is not a time,
+and a time outside of the period counts as the nearest second inside. Nothing follows from values.
 """
 
 import re
@@ -65,7 +65,7 @@ class Period:
         return cls(first, last)
 
     @classmethod
-    def label(cls, text: str | None) -> "Period | None":
+    def of_label(cls, text: str | None) -> "Period | None":
         """The period if the text is one; a label of a release may say it in other words."""
         try:
             return None if text is None else cls.of(text)
