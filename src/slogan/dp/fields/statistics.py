@@ -46,7 +46,7 @@ ALL_USERS = ("hours", "days", "ranks")
 """Stages to which every user adds; only users with a released pair add to the others."""
 
 OWN_RANKS, MOST_OWN_RANKS = 4, 1000
-"""A pair has a class of its own if its private count exceeds so many deviations of the noise."""
+"""A pair has a separate class if its private count exceeds this many deviations of the noise."""
 OWN_SEARCHES, MOST_OWN_SEARCHES = 8, 100
 """The same for a query, and its searches without a click."""
 OWN_STEPS, MOST_OWN_STEPS = 8, 12
@@ -98,7 +98,7 @@ class Kinds:
     """Classes of pairs or queries: heavy ones have their own, the others share a few."""
 
     kind: Ints
-    """The class of each: those of their own come first."""
+    """The class of each: separate ones come first."""
     parent: Ints
     """For each class the shared one that it would be in."""
     shared: int
@@ -111,7 +111,7 @@ class Kinds:
 
     @classmethod
     def of(cls, weight: Floats, group: Ints, groups: int, *, least: float, most: int) -> "Kinds":
-        """Give a class of its own to all of at least this private weight; else that of a group."""
+        """Give a separate class to all of at least this private weight; else that of a group."""
         heaviest = np.argsort(-weight, kind="stable")[:most]
         own = np.sort(heaviest[weight[heaviest] >= least])
         kind = len(own) + group

@@ -24,10 +24,10 @@ NORMS = {
 }
 """The largest L2 norm of what one user adds to a stage."""
 GAP = 30 * 60
-"""Rows of a user more than so many seconds apart are of two sessions, if the log has none."""
+"""Rows of a user more than this many seconds apart are of two sessions, if the log has none."""
 HOUR, DAY, WEEK = 3600, 24 * 3600, 7 * 24
 MOST_DAYS = 100
-"""A longer period is divided into at most so many parts of equally many days."""
+"""A longer period is divided into at most this many parts of equally many days."""
 SINGLE_RANKS, RANK_CELLS = 10, 12
 """Ranks 1 to 10 have a cell each, 11 to 20 one together, and those beyond one."""
 COUNTED_SESSIONS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 26])

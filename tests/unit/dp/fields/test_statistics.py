@@ -61,7 +61,7 @@ def test_a_stage_that_the_noise_would_drown_is_left_out():
     assert set(drowned(parts, sizes(-5, -5))) == set(SHARES)
 
 
-def test_heavy_pairs_have_a_class_of_their_own():
+def test_heavy_pairs_have_separate_classes():
     weight, group = np.array([5.0, 100.0, 7.0, 60.0]), np.array([1, 0, 0, 1])
     found = Kinds.of(weight, group, 2, least=50.0, most=9)
 
