@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from slogan.cli.terminal import stderr
+from slogan.cli.terminal import Json, show, stderr
 from slogan.errors import EngineError
 
 GROUP, RANK = "look", 0
+
+
+@dataclass(frozen=True)
+class _Started:
+    address: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def studio(
@@ -19,6 +28,7 @@ def studio(
     port: int = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser", show_default=False)] = True,
     demo: Annotated[bool, Parameter(negative="")] = False,
+    json: Json = False,
 ) -> None:
     """Go from a log to a published release in the browser. Nothing leaves this machine.
 
@@ -45,6 +55,9 @@ def studio(
         ) from cause
 
     def announce(address: str) -> None:
+        if json:
+            show(_Started(address), lambda _started: "", json=True)
+            return
         stderr.print(
             f"The studio is at {address}\nIt works once. Ctrl-C ends the studio.",
             soft_wrap=True,

@@ -6,7 +6,7 @@ Letters become x and digits 9. Lengths and punctuation stay. It is for the curat
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import cast
 
 import duckdb
 
@@ -66,10 +66,11 @@ def _of_parquet(form: Form) -> list[tuple[str, ...]]:
 
 def _fields(line: str, names: Sequence[str]) -> tuple[str, ...]:
     try:
-        row: Any = json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError):
-        row = {}
-    return tuple(_text(row.get(name) if isinstance(row, dict) else None) for name in names)
+        row = None
+    values = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+    return tuple(_text(values.get(name)) for name in names)
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -28,6 +29,9 @@ from slogan.studio.state import Case, Problem, Studio
 _AT_ONCE = 1.2
 """Seconds for which an answer waits for short work, so that its page shows the result."""
 _LOOK_EVERY = 0.1
+
+
+_T = TypeVar("_T")
 
 
 class Addresses:
@@ -142,6 +146,10 @@ class Addresses:
         """The script of all pages."""
         return Response(pages.script(), media_type="text/javascript")
 
+    async def icon(self, _request: Request) -> Response:
+        """The sign of the tab."""
+        return Response(pages.icon(), media_type="image/svg+xml")
+
     async def here(self, request: Request) -> Response:
         """A tab was opened."""
         self._tab(await self._tab_name(request), opened=True)
@@ -182,7 +190,7 @@ class Addresses:
             raise HTTPException(403)
         return form
 
-    def _locked(self, do: Callable[..., Response], *arguments: object) -> Response:
+    def _locked(self, do: Callable[..., _T], *arguments: object) -> _T:
         with self.studio.lock:
             return do(self.studio, *arguments)
 
@@ -225,6 +233,7 @@ def application(studio: Studio) -> Guard:
         Route("/end", at.end, methods=["POST"]),
         Route("/studio.css", at.style),
         Route("/studio.js", at.script),
+        Route("/icon.svg", at.icon),
     ]
     app = Starlette(
         routes=[Mount(studio.base, routes=routes)],

@@ -113,3 +113,8 @@ def style() -> str:
 def script() -> str:
     """The script: it adds comfort, and no page needs it."""
     return files("slogan.studio").joinpath("static/studio.js").read_text("utf-8")
+
+
+def icon() -> str:
+    """The sign of the tab."""
+    return files("slogan.studio").joinpath("static/icon.svg").read_text("utf-8")

@@ -103,6 +103,7 @@ def _listening(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((_HOST, port))
+        listener.listen()  # a browser that is faster than the server waits
     except (OSError, OverflowError) as cause:
         listener.close()
         raise OptionError(

@@ -214,17 +214,19 @@ def compared(
     epsilons: Mapping[str, str],
     *,
     delta: str | None = None,
+    reach: bool = True,
     seed: int,
     steps: Steps,
 ) -> tuple[int, tuple[BudgetAdvice, ...]]:
     """The users of a made-up log, and what each ε, by its name, keeps of that log.
 
-    δ follows from the number of users, if it is not given.
+    δ follows from the number of users, if it is not given. With `reach`, a larger made-up log
+    tells how many users would release 100 pairs.
     """
     with steps.step("made-up log"):
         twin = size.twin(seed=seed, progress=steps.progress)
         reference = twin
-        if size.users * size.clicks_per_user < _REFERENCE_CLICKS:
+        if reach and size.users * size.clicks_per_user < _REFERENCE_CLICKS:
             more = replace(size, users=math.ceil(_REFERENCE_CLICKS / size.clicks_per_user))
             reference = more.twin(seed=seed, progress=steps.progress)
     kinds = size.kinds(Kinds.from_options(None, None))

@@ -31,7 +31,7 @@ PERSONS = {
     ),
     "shared": (
         "No, several people share some IDs",
-        "Then each ID is protected as if it were one person. That is no weaker for each of them.",
+        "Then each ID is protected as if it were one person, and so is each of them.",
     ),
     "several": (
         "No, some people have several IDs",
@@ -82,7 +82,8 @@ def view(_studio: Studio, case: Case) -> LoadView:
     from slogan.logs.text import DELIMITERS
 
     seen, found = case.seen, {} if case.seen is None else case.seen.roles
-    cards, roles, how, delimiter = [], [], "", ""
+    cards, roles = list[ColumnCard](), list[Roles]()
+    how = delimiter = ""
     if seen is not None:
         means = {name: _MEANS[role] for role, name in found.items()}
         cards = [

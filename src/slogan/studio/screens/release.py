@@ -171,12 +171,15 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
     case.confirmation = ""
     names = {field.name for field in fields(Plan)}
     case.plan = Plan(**{name: form.text(name) for name in names})
+    if form.text("next") == "plan":
+        return None
     if not confirmation or form.text("confirmation") != confirmation:
         raise OptionError("this page was used already", hint="read it again, and confirm it")
     if not form.chosen("confirmed"):
         raise OptionError("the sentence is not confirmed", hint="read it, and tick the box")
-    plan, ledger = case.plan, studio.ledger(case.population)
+    plan = case.plan
     labels = {name: text for name in LABELS if (text := getattr(plan, name))}
+    seed = form.whole("seed", "the seed") if studio.demo and plan.seed else None
     case.unaccounted = form.chosen("unaccounted")
 
     def keep(result: object) -> None:
@@ -190,12 +193,12 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
         exp_epsilon=stop.exp_epsilon,
         delta=stop.delta,
         output=_output(plan),
-        ledger=ledger,
-        unaccounted=case.unaccounted,
+        ledger=None if seed is not None else studio.ledger(case.population),
+        unaccounted=case.unaccounted and seed is None,
         labels=labels,
         recipient=plan.recipient or None,
         approver=plan.approver or None,
-        seed=form.whole("seed", "the seed") if studio.demo and plan.seed else None,
+        seed=seed,
     )
     studio.start(
         case,
@@ -221,18 +224,18 @@ def command(studio: Studio, case: Case) -> Command | None:
         return None
     real_rows = case.mode == "sanitize"
     capped = real_rows and bool(ledger_view(studio, case.population).cap_epsilon)
+    seed = plan.seed or None if studio.demo else None
     own = {
         "output": plan.output or _place(studio, case),
         "epsilon": stop.epsilon,
         "exp_epsilon": stop.exp_epsilon,
         "delta": stop.delta,
-        "population": case.population,
-        **ledger_option(studio, case),
-        "allow_unaccounted": capped,
+        **({} if seed else {"population": case.population, **ledger_option(studio, case)}),
+        "allow_unaccounted": capped and not seed,
         **{name: getattr(plan, name) or None for name in LABELS},
         "recipient": plan.recipient or None,
         "approver": plan.approver or None,
-        "seed": plan.seed or None if studio.demo else None,
+        "seed": seed,
     }
     options = case.log.options()
     return Command(verb=case.mode, names=[case.log.name], reading=options, own=own)

@@ -65,7 +65,9 @@ class Compare:
         measured, epsilons = 0, {f"ε = {epsilon}": epsilon for epsilon in EPSILONS}
         for seed in seeds:
             steps = Steps(progress)
-            measured, found = compared(size, epsilons, delta=self.delta, seed=seed, steps=steps)
+            measured, found = compared(
+                size, epsilons, delta=self.delta, reach=False, seed=seed, steps=steps
+            )
             runs.append(found)
         stops = [
             self._stop(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from slogan.studio.work.worker import Done, Failed, Report, Step, Task
 
@@ -45,7 +45,7 @@ class _Worker:
             start_new_session=True,
         )
         theirs.close()
-        return cls(process, ours)
+        return cls(process, cast("Connection[Task, Report]", ours))
 
     def end(self) -> None:
         """Interrupt it, and wait until it has cleaned up."""
@@ -85,7 +85,7 @@ class Job:
 
 
 class Workshop:
-    """Starts work in processes, one of which is always waiting for some."""
+    """Starts work in processes, one of which always waits for some."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -133,7 +133,8 @@ class Workshop:
                 job.step = report
         except Exception:  # noqa: BLE001  however it ended, there is no result
             report = KILLED
-        worker.end()
+        if job.state == "cancelled" or report is KILLED or not self._keep(worker):
+            worker.end()
         if isinstance(report, Done):
             job.result, job.state = report.result, "done"
         elif job.state != "cancelled":
@@ -144,6 +145,14 @@ class Workshop:
         finally:
             job.ended.set()
         self.prepare()
+
+    def _keep(self, worker: _Worker) -> bool:
+        """Have a worker wait for the next job, if none does."""
+        with self._lock:
+            if self._spare is not None or self._closed:
+                return False
+            self._spare = worker
+            return True
 
     def close(self) -> None:
         """End all processes."""

@@ -27,7 +27,8 @@ class Make:
     exp_epsilon: str | None
     delta: str
     output: str
-    ledger: Ledger
+    ledger: Ledger | None
+    """None for a test run."""
     unaccounted: bool
     labels: Mapping[str, str]
     recipient: str | None

@@ -1,9 +1,10 @@
-"""Worker: a process that does one piece of work and ends.
+"""Worker: a process that does one piece of work after another.
 
 It ends as an interrupted command does when the server asks for it, or when the server is gone.
 """
 
 import os
+import queue
 import signal
 import sys
 import threading
@@ -68,19 +69,17 @@ Report = Step | Done | Failed
 
 
 def main() -> None:
-    """Take one task from the pipe whose number is on the command line."""
+    """Do the tasks that arrive through the pipe whose number is on the command line."""
     pipe: Connection[Report, Task] = Connection(int(sys.argv[1]))
     for module in _READY:
         import_module(module)
+    tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(pipe, tasks), daemon=True).start()
     try:
-        task = pipe.recv()
-    except EOFError:
-        return
-    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
-    try:
-        with stoppable():
-            report = _report(task, pipe)
-        pipe.send(report)
+        while True:
+            task = tasks.get()
+            with stoppable():
+                pipe.send(_report(task, pipe))
     except (Stopped, BrokenPipeError):
         remove_scratches()
     os._exit(0)  # as the command line does: idle threads of a solver would abort an ordinary exit
@@ -108,9 +107,10 @@ def _report(task: Task, pipe: "Connection[Report, Task]") -> Done | Failed:
         return Failed(f"internal error: {type(error).__name__} at {where}", "please report it", 1)
 
 
-def _watch(pipe: "Connection[Report, Task]") -> None:
-    """Interrupt the work when the server closes the pipe, or is gone."""
+def _receive(pipe: "Connection[Report, Task]", tasks: "queue.SimpleQueue[Task]") -> None:
+    """Pass tasks on. When the server closes the pipe, or is gone, interrupt the work."""
     try:
-        pipe.recv()
+        while True:
+            tasks.put(pipe.recv())
     except (EOFError, OSError):
         os.kill(os.getpid(), signal.SIGTERM)
