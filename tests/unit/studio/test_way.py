@@ -71,15 +71,17 @@ def test_a_release_is_verified_and_taken_away(way, log):
 def test_the_curators_half_is_not_in_the_zip_nor_has_a_button(way):
     _, _, page, _, packed, _ = way
 
-    assert not [name for name in zipfile.ZipFile(io.BytesIO(packed)).namelist() if "curator" in name]
+    assert not [
+        name for name in zipfile.ZipFile(io.BytesIO(packed)).namelist() if "curator" in name
+    ]
     assert "curator.zip" not in page
 
 
 def test_texts_that_are_not_released_are_in_no_answer(way):
-    person, folder, *_ = way
+    person, *_ = way
     answers = [(path, head, text) for _, path, _, head, text in person.seen]
 
-    assert SECRET in (folder / "../").resolve().name or len(answers) > 15
+    assert len(answers) > 15
     for path, head, text in answers:
         assert SECRET.encode() not in text, path
         assert SECRET not in path + json.dumps(head)
@@ -126,7 +128,8 @@ def test_a_released_page_is_a_sandbox_with_its_own_style(way):
     person, *_ = way
     heads = [head for _, path, _, head, _ in person.seen if path.endswith("public/report.html")]
 
-    assert heads[0]["content-security-policy"].startswith("sandbox; default-src 'none'; style-src 'sha256-")
+    own = "sandbox; default-src 'none'; style-src 'sha256-"
+    assert heads[0]["content-security-policy"].startswith(own)
     assert "frame-ancestors 'none'" in heads[0]["content-security-policy"]
 
 

@@ -62,7 +62,7 @@ class Look:
         except MissingColumnError as error:
             return replace(seen, problem=error.problem, hint=error.hint)
         found = log.columns
-        return replace(seen, roles=found.roles, emptied=found.emptied, items=log.items)
+        return replace(seen, roles=found.roles, emptied=found.emptied(), items=log.items)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Count:
             rows_without_click=found.counted.rows_without_click,
             bad_rows=found.counted.bad_rows,
             roles=found.log.columns.roles,
-            emptied=found.log.columns.emptied,
+            emptied=found.log.columns.emptied(),
             items=found.log.items,
         )
 
