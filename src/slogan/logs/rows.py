@@ -103,7 +103,7 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
     plain = f"string_split(line, {literal(log.delimiter)})"
-    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL"}
+    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL", "ubi": "NULL"}
     return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
 
 
@@ -175,7 +175,11 @@ _WORDS_FOR = {
     "user missing": "the user-ID is missing",
     "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
+    "user long": "the user-ID has more than 100 characters, which UBI does not allow",
+    "object long": "the object_id has more than 256 characters, which UBI does not allow",
+    "query unclear": "queries of one user with the same query_id have different texts",
 }
+_JSON = ("jsonl", "ubi")
 _NO_OBJECT = "not a JSON object"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
@@ -191,7 +195,7 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     what = _WORDS_FOR.get(reason, reason)
     if reason == "unreadable":
         columns = f"not {len(log.columns.names)} columns"
-        what = _NO_OBJECT if log.format == "jsonl" else columns
+        what = _NO_OBJECT if log.format in _JSON else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
     if what == _NO_OBJECT:
         file = where.partition(", line ")[0]
@@ -204,6 +208,11 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
             "name the fields inside, such as --user user.id, and --count none if there is no "
             f"count; slogan inspect LOG --show-header lists them; else {hint}"
         )
+    if log.format == "ubi" and reason == "nested":
+        hint = f"name the user by a field that is a text: --user user_id; else {hint}"
+    if log.format == "ubi" and reason == "query missing":
+        what = "an event has no user_query, and its user no query with its query_id"
+        hint = f"give the files of queries too; else {hint}"
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count (none if absent), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
@@ -214,6 +223,8 @@ def copy_options(log: SearchLog) -> str:
     if log.format == "parquet":
         return "FORMAT parquet, COMPRESSION zstd"
     packing = PACKINGS[log.compression]
+    if log.format == "ubi":
+        return f"FORMAT csv, HEADER false, QUOTE '', ESCAPE '', COMPRESSION {packing}"
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
     raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "

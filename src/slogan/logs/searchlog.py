@@ -11,6 +11,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.logs.columns import NONE, Columns, assign_roles
 from slogan.logs.databases import Database, database
 from slogan.logs.files import (
+    ending_of,
     expand,
     format_of,
     parquet_schema,
@@ -27,6 +28,7 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
+from slogan.logs.ubi import actions_from, columns_from
 from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
@@ -38,6 +40,7 @@ _SERVERS = {
     "mariadb": "export the table: mariadb --batch -e 'SELECT …' DATABASE > log.tsv",
     "mongodb": "export the collection: mongoexport --collection=NAME --out=log.jsonl",
 }
+_DECLARING = {"parquet": "Parquet", "ubi": "UBI"}
 Searches = Literal["clicked", "all"]
 Schema = tuple[tuple[str, str], ...]
 """The columns that are declared, in order, and their types; a type that is not declared is text."""
@@ -56,7 +59,7 @@ class Form:
     table: object | None = None
     """The table in memory or in a database, if the log is one."""
     format: str
-    """tsv, csv, jsonl or parquet; a release of a table is a Parquet file."""
+    """tsv, csv, jsonl, ubi or parquet; a release of a table is a Parquet file."""
     compression: str = ""
     """The ending of compressed text files, such as ".gz"; empty without compression."""
     header: bool = True
@@ -69,7 +72,7 @@ class Form:
     @property
     def suffix(self) -> str:
         """The ending of a file in this log's format."""
-        return f".{self.format}{self.compression}"
+        return ending_of(self.format) + self.compression
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +85,8 @@ class SearchLog(Form):
     """Whether searches without a click are left out, or counted as pairs with an empty url."""
     fold: bool = False
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
+    click_actions: tuple[str, ...] = ()
+    """The action_names of the events of UBI that are clicks; empty for other formats."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -122,6 +127,7 @@ def read(
     on_bad_row: str = "error",
     searches: str = "clicked",
     fold: bool = False,
+    click_action: str | None = None,
     sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
@@ -130,7 +136,7 @@ def read(
     Args:
         source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
             FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
-        format: tsv, csv, jsonl or parquet, if the file name does not show it.
+        format: tsv, csv, jsonl, ubi or parquet, if the file name does not show it.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
             JSON Lines the keys are user, query, url and count unless they are named here. A field
             inside a column of Parquet or JSON Lines is named by its path, such as who.id.
@@ -146,6 +152,8 @@ def read(
         searches: Leave out searches without a click ("clicked"), or count them too ("all").
         fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
             last slash of the url; they are released folded.
+        click_action: The action_name of clicks in UBI, or several with commas between them: click
+            if not given. A release has the first.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Looks up the columns of a log at an address; see `slogan.engines`.
@@ -167,12 +175,17 @@ def read(
         sql=sql,
         peek=peek,
     )
+    actions = actions_from(click_action, form.format)
     typed = form.format in ("jsonl", "parquet")
-    found = assign_roles(
-        tuple(name for name, _ in schema),
-        roles,
-        show=typed or columns is not None,
-        nested=typed and (form.table is None or isinstance(form.table, Database)),
+    found = (
+        columns_from(roles)
+        if form.format == "ubi"
+        else assign_roles(
+            tuple(name for name, _ in schema),
+            roles,
+            show=typed or columns is not None,
+            nested=typed and (form.table is None or isinstance(form.table, Database)),
+        )
     )
     for file in _here(form) if form.format == "parquet" else ():
         require_modest(file, found.roles)
@@ -184,6 +197,7 @@ def read(
         skip_bad_rows=on_bad_row == "skip",
         searches=searches,
         fold=fold,
+        click_actions=actions,
     )
 
 
@@ -209,16 +223,17 @@ def declare(
         files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
         return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
-        return Form(table=source, format="parquet"), _texts(_table_columns(source))
+        return _declared_by_table(source, format)
     addresses = _addresses(paths)
     files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     sign = None if delimiter is None else delimiter_from(delimiter)
     if sign is not None and kind not in ("tsv", "csv"):
         raise OptionError(f"{kind} files have no delimiter", hint="leave --delimiter out")
-    if columns is not None and kind == "parquet":
+    if columns is not None and kind in _DECLARING:
         raise OptionError(
-            "--columns is for files that do not declare their columns, and Parquet does",
+            f"--columns is for files that do not declare their columns, and {_DECLARING[kind]} "
+            "does",
             hint="name single columns with --user, --query, --url, --count",
         )
     form = Form(
@@ -227,7 +242,7 @@ def declare(
         addresses=addresses,
         format=kind,
         compression=compression,
-        header=columns is None or kind == "jsonl",
+        header=kind == "jsonl" or (columns is None and kind != "ubi"),
         encoding=encoding_from(encoding, kind),
     )
     for file in _here(form) if kind != "parquet" else ():
@@ -238,13 +253,28 @@ def declare(
         sign = sign or usual_delimiter(kind)
         kind = with_delimiter(kind, sign, fixed=format is not None)
         return replace(form, format=kind, delimiter=sign), _texts(columns)
-    if kind == "jsonl":
-        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
-        named = (
-            (name or role).partition(".")[0] for role, name in roles.items() if name not in NONE
-        )
-        return form, _texts(columns or tuple(dict.fromkeys(named)))
+    if kind in ("jsonl", "ubi"):
+        return form, _texts(columns or _keys(form, roles))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
+
+
+def _declared_by_table(table: object, format: str | None) -> tuple[Form, Schema]:
+    """The columns of a table in memory."""
+    if format == "ubi":
+        hint = "give the files of queries and events; a table of clicks needs no --format"
+        raise OptionError("UBI is read from files, not from a table", hint=hint)
+    return Form(table=table, format="parquet"), _texts(_table_columns(table))
+
+
+def _keys(form: Form, roles: dict[str, str | None]) -> tuple[str, ...]:
+    """The keys of JSON Lines that are read: no line may declare them, as it belongs to one user."""
+    if form.format == "ubi":
+        if form.addresses:
+            hint = "download the files first, or join them in Spark and give a DataFrame of clicks"
+            raise OptionError("UBI is read from files on this machine", hint=hint)
+        return columns_from(roles).names
+    named = ((name or role).partition(".")[0] for role, name in roles.items() if name not in NONE)
+    return tuple(dict.fromkeys(named))
 
 
 def _refuse_options_of_files(given: dict[str, bool]) -> None:

@@ -26,6 +26,7 @@ from slogan.engines.engine import (
 from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.histogram import LogSize, Output, PairHistogram
+from slogan.logs import ubi_sql
 from slogan.logs.files import unreadable
 from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.rows import (
@@ -100,6 +101,12 @@ class DuckDBEngine:
         clicks, no_click = self._one(f"""
             SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
             FROM rows""")
+        if log.format == "ubi" and clicks == 0:
+            raise EmptyLogError(
+                "no event of the log is a click with an object_id",
+                hint="name the action_name of clicks: --click-action NAME; if the log has queries "
+                "only, add --url none; to count searches without a click, --searches all",
+            )
         require_clicks(clicks, no_click)
         if listed:
             require_text(self._types, log.columns, "VARCHAR")
@@ -152,6 +159,8 @@ class DuckDBEngine:
 
     def _rows(self, log: SearchLog, source: str) -> str:
         """SQL of the rows. Integer user-IDs stay integers: as texts they are numbered the same."""
+        if log.format == "ubi":
+            return ubi_sql.rows_sql(source, log)
         fields = fields_of(log)
         kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
         return rows_sql(source, replace(fields, user_type=kind) if kind in INTEGERS else fields)

@@ -13,6 +13,7 @@ from slogan.errors import SloganError
 from slogan.logs.files import field_sql, identifier, literal
 from slogan.logs.rows import copy_options, plain_type
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.ubi_sql import lines_sql
 
 _RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
 
@@ -58,9 +59,14 @@ def write_log(
     # Integers in their own order, any other ID in that of its bytes.
     order = "TRY_CAST(m.shown AS HUGEINT) NULLS LAST, m.shown, p.query, p.url"
     options = copy_options(log)
+    rows = f"SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order}"
+    if log.format == "ubi":
+        numbered = f"row_number() OVER (ORDER BY {order}) AS n, m.shown, p.query, p.url"
+        numbered = f"SELECT {numbered} FROM {_RELEASED} {repeated}"
+        rows = lines_sql(log.columns, numbered, log.click_actions[0])
     try:
         sql.execute(f"""
-            COPY (SELECT {columns} FROM {_RELEASED} {repeated} ORDER BY {order})
+            COPY ({rows})
             TO {literal(str(target.absolute()))} ({options})""")
     except duckdb.ConversionException:
         # DuckDB quotes the value in its message, so that message goes no further.
