@@ -17,8 +17,7 @@ UNIT = 1 << 16
 """An energy of 1, in the steps that energies are rounded to."""
 _LUCK = 12
 _PLACE = 26
-MOST_HOLDINGS = 1 << _PLACE
-"""A slot is drawn with this many bits."""
+"""Bits that draw a slot: of more than 2^26 holdings only some are swapped."""
 _UNLUCKY = np.rint(-np.log((np.arange(1 << _LUCK) + 0.5) / (1 << _LUCK)) * UNIT).astype(np.int64)
 """Quantiles of the exponential law: how much energy a swap may lose."""
 _IMPOSSIBLE = np.int64(-(1 << 60))

@@ -192,7 +192,7 @@ def test_the_bytes_do_not_depend_on_the_chunks(tmp_path, monkeypatch, name, chun
     whole, pieces = tmp_path / name, tmp_path / f"pieces-{name}"
     generate(whole, users=60)
     calls = []
-    monkeypatch.setattr(module, "_SESSIONS_PER_CHUNK", chunk)
+    monkeypatch.setattr(module, "SEARCHES_PER_CHUNK", chunk)
     generate(pieces, users=60, progress=lambda step, note, share: calls.append(share))
 
     assert whole.read_bytes() == pieces.read_bytes()
@@ -202,7 +202,7 @@ def test_the_bytes_do_not_depend_on_the_chunks(tmp_path, monkeypatch, name, chun
 
 
 def test_memory_does_not_grow_with_the_number_of_users(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_SESSIONS_PER_CHUNK", 1 << 12)
+    monkeypatch.setattr(module, "SEARCHES_PER_CHUNK", 1 << 12)
     peaks = []
     for users in (400, 4_000):
         tracemalloc.start()
@@ -390,7 +390,7 @@ def test_activity_is_spread_evenly_over_its_quantiles():
     The clicks of the busiest users do not depend on luck.
     """
     crowds = [draw_crowd(2_500, seed=seed, clicks_per_user=95.1) for seed in range(5)]
-    totals = [int(crowd.sessions.sum()) for crowd in crowds]
+    totals = [int(crowd.searches.sum()) for crowd in crowds]
 
     assert max(totals) < 1.01 * min(totals)
-    assert all(crowd.sessions.min() == 1 for crowd in crowds)
+    assert all(crowd.searches.min() == 1 for crowd in crowds)
