@@ -1,11 +1,10 @@
 """The bytes of a released UBI log: two lines for each row, and nothing that is not computed."""
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 
@@ -15,6 +14,10 @@ from slogan.verification.comparison import Counted
 _TIME = "1970-01-01T00:00:00Z"
 _POSITION = {"ordinal": 0}
 """What stands where UBI requires a value and the release has none."""
+_ESCAPES = {n: f"\\u{n:04X}" for n in range(32)} | {
+    ord(sign): "\\" + letter for sign, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
+}
+"""How characters are written that JSON does not allow in a text as they are."""
 
 
 def ubi_fault(
@@ -46,4 +49,11 @@ def _lines(rows: duckdb.DuckDBPyConnection, user: str, action: str) -> Iterator[
 
 
 def _line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _json(values).encode() + b"\n"
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value).items()
+        return "{" + ",".join(f"{_json(name)}:{_json(inside)}" for name, inside in fields) + "}"
+    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else str(value)
