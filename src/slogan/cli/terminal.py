@@ -331,7 +331,7 @@ def how_read(log: SearchLog) -> list[str]:
         lines.append(
             "The user column looks like sessions: then sessions are protected, not people."
         )
-    lines += emptied_columns(columns.emptied, columns.kept_fields, "come back")
+    lines += emptied_columns(columns.emptied(), columns.kept_fields(), "come back")
     if log.format == "ubi":
         lines += [_FILLED_UBI, "Other fields and other events of UBI are left out."]
     if log.format == "jsonl":
@@ -349,7 +349,7 @@ def announce(log: SearchLog) -> SearchLog:
     """Say before the work begins which columns come back empty; gives the log back."""
     if not session.quiet:
         columns = log.columns
-        for line in emptied_columns(columns.emptied, columns.kept_fields, "will come back"):
+        for line in emptied_columns(columns.emptied(), columns.kept_fields(), "will come back"):
             _say(line)
         if log.format == "ubi":
             _say(_FILLED_UBI)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from slogan.errors import LogFormatError, OptionError
-from slogan.logs.columns import NONE, Columns, assign_roles
+from slogan.logs.columns import EVENT_ROLES, NONE, Columns, assign_roles, known_names
 from slogan.logs.databases import Database, database
 from slogan.logs.files import (
     ending_of,
@@ -28,7 +28,8 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
-from slogan.logs.ubi import actions_from, columns_from
+from slogan.logs.times import AUTO, Period, TimeFormat, format_from, period_from
+from slogan.logs.ubi import TIME, actions_from, columns_from, iso_from
 from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
@@ -87,6 +88,12 @@ class SearchLog(Form):
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
     click_actions: tuple[str, ...] = ()
     """The action_names of the events of UBI that are clicks; empty for other formats."""
+    period: Period | None = None
+    """The declared days of the log; set if it has times."""
+    time_format: str = AUTO
+    """How times are written, as declared; by the type of the column for auto."""
+    undated: str | None = None
+    """The column of times that is empty for want of a period."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -94,6 +101,11 @@ class SearchLog(Form):
         where = f"{parts} {self.format} {files}" if self.table is None else _called(self.table)
         roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
         return f"<SearchLog: {where}, {roles}>"
+
+    @property
+    def numeric_time(self) -> str | None:
+        """The column of the time if times are numbers by their declared format."""
+        return self.columns.time if TimeFormat(self.time_format).numeric else None
 
     @property
     def counts_events(self) -> bool:
@@ -128,6 +140,11 @@ def read(
     searches: str = "clicked",
     fold: bool = False,
     click_action: str | None = None,
+    time: str | None = None,
+    rank: str | None = None,
+    session: str | None = None,
+    period: Period | str | None = None,
+    time_format: str = AUTO,
     sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
@@ -154,11 +171,20 @@ def read(
             last slash of the url; they are released folded.
         click_action: The action_name of clicks in UBI, or several with commas between them: click
             if not given. A release has the first.
+        time: The column of the time, for `synthesize`; needs `period`. AOL's is found in the header
+            if there is a period. "none" leaves it empty, as for the next two.
+        rank: The column of the rank of the clicked result; AOL's is found in the header.
+        session: The column of the session, if the log has its own.
+        period: The first and the last day of the log, FROM/TO, which are published; other times
+            count as the nearest in it.
+        time_format: iso, epoch, epoch-ms, iso with the offset to write, or a pattern of strftime;
+            "auto" for columns with a type of time, and for AOL's.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Looks up the columns of a log at an address; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
+    roles |= {"time": time, "rank": rank, "session": session}
     if on_bad_row not in ("error", "skip"):
         raise OptionError(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
@@ -177,6 +203,9 @@ def read(
     )
     actions = actions_from(click_action, form.format)
     typed = form.format in ("jsonl", "parquet")
+    days = period_from(period, None if time in NONE else time)
+    if days is None:
+        roles["time"] = "none"
     found = (
         columns_from(roles)
         if form.format == "ubi"
@@ -188,7 +217,7 @@ def read(
         )
     )
     for file in _here(form) if form.format == "parquet" else ():
-        require_modest(file, found.roles)
+        require_modest(file, found.roles | found.event_roles)
     if isinstance(form.table, Database):
         form = replace(form, table=_only(form.table, found))
     return SearchLog(
@@ -198,7 +227,19 @@ def read(
         searches=searches,
         fold=fold,
         click_actions=actions,
+        period=None if found.time is None else days,
+        time_format=format_from(
+            iso_from(time_format) if form.format == "ubi" else time_format,
+            found.time,
+            typed=form.format == "parquet",
+        ),
+        undated=_time_of(form, found) if days is None and time is None else None,
     )
+
+
+def _time_of(form: Form, columns: Columns) -> str | None:
+    """The column that has times by its name."""
+    return TIME if form.format == "ubi" else next(iter(known_names("time", columns.names)), None)
 
 
 def declare(
@@ -273,7 +314,11 @@ def _keys(form: Form, roles: dict[str, str | None]) -> tuple[str, ...]:
             hint = "download the files first, or join them in Spark and give a DataFrame of clicks"
             raise OptionError("UBI is read from files on this machine", hint=hint)
         return columns_from(roles).names
-    named = ((name or role).partition(".")[0] for role, name in roles.items() if name not in NONE)
+    named = (
+        (name or role).partition(".")[0]
+        for role, name in roles.items()
+        if name not in NONE and (name is not None or role not in EVENT_ROLES)
+    )
     return tuple(dict.fromkeys(named))
 
 
@@ -331,8 +376,9 @@ def _only(table: Database, columns: Columns) -> Database:
     """The table with the columns that are needed, none of which is nested."""
     with connected() as sql:
         kinds = {name: sql.sqltype(kind) for name, kind in table.schema}
-        require_flat(str(table), kinds, columns.roles)
-    wanted = dict.fromkeys(columns.path(name)[0] for name in columns.roles.values())
+        roles = columns.roles | columns.event_roles
+        require_flat(str(table), kinds, roles)
+    wanted = dict.fromkeys(columns.path(name)[0] for name in roles.values())
     return replace(table, wanted=tuple(wanted))
 
 
@@ -374,7 +420,8 @@ def declared_table(log: SearchLog) -> Any:
     table: Any = log.table
     if type(table).__module__.partition(".")[0] != "pandas":
         return table
-    roles = {name: role for role, name in log.columns.roles.items()}
+    named = log.columns.roles | log.columns.event_roles
+    roles = {name: role for role, name in named.items()}
     texts: dict[str, Any] = {}
     for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
         values = table[name]
@@ -384,8 +431,10 @@ def declared_table(log: SearchLog) -> Any:
     return table.assign(**texts)
 
 
-def _text(value: object, role: str) -> str:
+def _text(value: object, role: str) -> str | None:
     if isinstance(value, dict | list | tuple | set | bytes) or hasattr(value, "__array__"):
+        if role in EVENT_ROLES:
+            return None
         hint = "make it text or a number before you give the table"
         raise LogFormatError(f"the column of the {role} holds a nested value", hint=hint)
     return str(value)

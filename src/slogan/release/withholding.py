@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from slogan.errors import LogFormatError, OptionError
 from slogan.ledger.ledger import settled
+from slogan.logs.columns import EVENT_ROLES
 from slogan.logs.files import field_sql
 from slogan.logs.rows import copy_options, literal, parquet_sql
 from slogan.logs.searchlog import SearchLog
@@ -134,11 +135,9 @@ def _divide(
         options = copy_options(log)
         rows = f"SELECT * EXCLUDE (slogan_row) FROM released WHERE NOT {chosen} ORDER BY slogan_row"
         if log.format == "ubi":
-            kept_rows = f"""
-                SELECT row_number() OVER (ORDER BY slogan_row) AS n, {user} AS shown,
-                       {query} AS query, {url} AS url
-                FROM released WHERE NOT {chosen}"""
-            rows = lines_sql(log.columns, kept_rows, log.click_actions[0])
+            filled = log.columns.filled(EVENT_ROLES)
+            values = {role: field_sql((name,)) for role, name in filled.items()}
+            rows = lines_sql(log, values, f"released WHERE NOT {chosen}", "slogan_row")
         sql.execute("SET preserve_insertion_order = true")
         sql.execute(f"""
             COPY ({rows})

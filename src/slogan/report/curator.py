@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil
+from math import ceil, floor
 
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.budget import at_least, at_most
+from slogan.budget import at_least, at_most, readable
 from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
@@ -23,6 +23,7 @@ from slogan.manifest.uses import Uses
 from slogan.measures import SideBySide
 from slogan.measures.headlines import Row
 from slogan.measures.triplets import TRIPLETS, DiffRatios
+from slogan.planning import objectives
 from slogan.report.charts import (
     Bars,
     Chart,
@@ -255,7 +256,7 @@ class CuratorPage(Page):
         if c.exposure_lower_bound is not None:
             exposed, least = c.exposed_users_expected, c.exposure_lower_bound
             return [
-                Fact(objective, f"{c.value:,.6g}", "as required"),
+                Fact(objective, readable(c.value), "as required"),
                 Fact("Exposed users", at_most(exposed, 6), f"expected; {c.status}"),
                 Fact("Proven bound", at_least(least, 6), "no plan of this utility exposes fewer"),
                 Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
@@ -264,15 +265,18 @@ class CuratorPage(Page):
             Fact(
                 part.name.replace("_", " ").capitalize(),
                 f"{part.share:.1%}",
-                f"of the best found for it alone: {part.value:,.6g} of {part.optimum:,.6g}, and no "
-                f"more than {part.bound:,.6g} is possible{_floor(part)}",
+                f"of the best found for it alone: {readable(part.value)} of "
+                f"{readable(part.optimum)}, and no more than "
+                f"{readable(part.bound)} is possible{_floor(part)}",
             )
             for part in c.parts
         ]
+        # What counts whole things is bounded by a whole number.
+        bound = floor(c.bound) if objectives.load(c.objective).is_packing else c.bound
         return [
-            Fact(objective, f"{c.value:,.6g}", solved),
+            Fact(objective, readable(c.value), solved),
             *parts,
-            Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
+            Fact("Proven bound", readable(bound), f"{among} is better"),
             Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
             Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
         ]
