@@ -349,14 +349,14 @@ def _line_of_ubi(log: SearchLog, row: Named, query_id: str | None = None) -> byt
     """A click with its query beside it, or in a line before; a search, where nothing is clicked."""
     known = log.columns
     shared = {known.user: row[known.user]} | ({"query_id": query_id} if query_id else {})
-    asked = {known.query: row[known.query]}
+    words = {known.query: row[known.query]}
     if known.url is None:
-        return json.dumps(shared | asked).encode() + b"\n"
+        return json.dumps(shared | words).encode() + b"\n"
     attributes = {"object": {"object_id": row[known.url]}, "position": {"ordinal": 1}}
     event = {"action_name": log.click_actions[0], **shared, "event_attributes": attributes}
     if query_id is None:
-        return json.dumps(event | asked).encode() + b"\n"
-    return f"{json.dumps(shared | asked)}\n{json.dumps(event)}\n".encode()
+        return json.dumps(event | words).encode() + b"\n"
+    return f"{json.dumps(shared | words)}\n{json.dumps(event)}\n".encode()
 
 
 def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:

@@ -74,9 +74,9 @@ def columns_from(given: Mapping[str, str | None]) -> Columns:
 
 def _only(role: str, name: str, given: Mapping[str, str | None]) -> str | None:
     """The field that a role has in UBI, unless it is to be left empty."""
-    if (asked := given.get(role)) in NONE:
+    if (column := given.get(role)) in NONE:
         return None
-    if asked not in (None, name):
+    if column not in (None, name):
         raise OptionError(
             f"UBI calls the {role} {name}",
             hint=f"leave --{role} out, or give --{role} none; {_OTHER_NAMES}",

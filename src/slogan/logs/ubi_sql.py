@@ -1,7 +1,7 @@
 """UBI in SQL: lines of queries and events as rows of a log, and released rows as lines again.
 
-An event is joined to the query with its user and its query_id, and to nobody else's: so the lines
-of one user decide about rows of that user alone (docs/proofs/reading.md).
+An event is joined to the query with its user and its query_id, and to no other: so the lines of
+one user decide about rows of that user alone (docs/proofs/reading.md).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""UBI: events meet the queries of their own users, and of nobody else."""
+"""UBI: an event meets a query of the same user, and no other."""
 
 import json
 from random import Random
@@ -82,7 +82,7 @@ LINES = {
     ),
     "no user": ([click(None, "1", "o", user_query="x")], {"user missing": 1}),
     "no object": ([click("a", "1", None, user_query="x")], {"no click": 1}),
-    "attributes that are no object": (
+    "attributes that are not an object": (
         [b'{"action_name":"click","client_id":"a","event_attributes":[1],"user_query":"x"}'],
         {"no click": 1},
     ),
@@ -171,7 +171,7 @@ def test_names_of_files_show_that_they_are_ubi(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("options", "words"),
     [
         ({"user": "who.id"}, "queries and events share"),
         ({"user": "user_query"}, "queries and events share"),
@@ -187,10 +187,10 @@ def test_names_of_files_show_that_they_are_ubi(tmp_path):
     ],
     ids=str,
 )
-def test_options_that_ubi_does_not_have_are_refused(tmp_path, told, words):
+def test_options_that_ubi_does_not_have_are_refused(tmp_path, options, words):
     (file,) = written(tmp_path, [])
     with pytest.raises(OptionError) as refused:
-        read(file, **told)
+        read(file, **options)
     assert words in refused.value.problem
 
 
