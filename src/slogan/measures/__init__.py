@@ -14,9 +14,10 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints
-from slogan.histogram import PairHistogram
+from slogan.histogram import Events, PairHistogram
 from slogan.manifest.uses import Use, Uses
 from slogan.measures.cooccurrence import CoOccurrence
+from slogan.measures.events import ComparedEvents, rows_of
 from slogan.measures.headlines import GROUPS, Row
 from slogan.measures.headlines import Headline as Headline
 from slogan.measures.headlines import Task as Task
@@ -118,6 +119,8 @@ class Comparison:
     """Whether a user number means the same person in both."""
     samples: Iterable[PairHistogram] | None
     """Outputs whose triplets are compared, for one reading; None if none can be."""
+    events: ComparedEvents | None = None
+    """The rows in time, rank and session, where both logs have such columns."""
 
     @property
     def log(self) -> PairHistogram:
@@ -165,6 +168,21 @@ def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHist
     return replace(hist, user=hist.user[positive], pair=hist.pair[positive], count=count[positive])
 
 
+def random_rows(events: Events, clicks: int, rng: Randomness) -> Events:
+    """The yardstick of time, rank and session: clicks and searches without one, drawn uniformly."""
+    whole = np.arange(len(events.user))
+    rows = PairHistogram(
+        user=np.zeros_like(whole),
+        pair=whole,
+        count=events.count,
+        users=1,
+        pairs=len(whole),
+        query=np.zeros_like(whole),
+    )
+    drawn = random_sample(rows, clicks, rng)
+    return replace(rows_of(events, drawn.pair), count=drawn.count)
+
+
 def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
     """Draw n different integers below the bound; every set is equally likely."""
     drawn = np.zeros(0, dtype=np.int64)
@@ -187,7 +205,9 @@ class Measure(Generic[R]):
     """Its top-level fields in `evaluate --json`; by default one, named as the measure."""
 
     def to_dict(self, result: R) -> dict[str, Any]:
-        """The fields of a result, ready for JSON."""
+        """The fields of a result, ready for JSON; none of what a log does not have."""
+        if result is None and not self.fields:
+            return {}
         return self.fields(result) if self.fields else {self.name: asdict(cast("Any", result))}
 
 
@@ -240,7 +260,7 @@ class SideBySide:
             (measure, line)
             for measure in all_measures()
             for line in measure.headlines
-            if self.has_urls or not line.of_urls
+            if (self.has_urls or not line.of_urls) and self.release[measure] is not None
         ]
 
     def headlines(self) -> list[Row]:
