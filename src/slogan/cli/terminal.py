@@ -329,7 +329,7 @@ def how_read(log: SearchLog) -> list[str]:
         lines.append(
             "The user column looks like sessions: then sessions are protected, not people."
         )
-    lines += emptied_columns(columns.emptied, columns.kept_fields, "come back")
+    lines += emptied_columns(columns.emptied(), columns.kept_fields(), "come back")
     if log.format == "jsonl":
         lines.append("Keys of JSON Lines that are not named here are left out.")
     return lines
@@ -339,7 +339,7 @@ def announce(log: SearchLog) -> SearchLog:
     """Say before the work begins which columns come back empty; gives the log back."""
     if not session.quiet:
         columns = log.columns
-        for line in emptied_columns(columns.emptied, columns.kept_fields, "will come back"):
+        for line in emptied_columns(columns.emptied(), columns.kept_fields(), "will come back"):
             _say(line)
     return log
 

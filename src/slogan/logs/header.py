@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, cast
 
-from slogan.logs.columns import NONE, known_names
+from slogan.logs.columns import EVENT_ROLES, NONE, known_names
 from slogan.logs.files import open_bytes, reported
 from slogan.logs.searchlog import Form, Schema
 from slogan.logs.text import LONGEST_LINE, decoded, split_fields
@@ -74,7 +74,7 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
 def _detected(role: str, names: tuple[str, ...], *, keys: bool) -> str | None:
     """The column that is read for a role without being named."""
     if keys:
-        return role
+        return None if role in EVENT_ROLES else role
     return next(iter(known_names(role, names)), None)
 
 

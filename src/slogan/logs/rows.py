@@ -4,6 +4,7 @@ The verifier reads the same rows with separate code: `verification/plain_reader.
 """
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
+_NO_URL = "(url IS NULL OR url = '')"
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
 
@@ -44,32 +46,43 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if "ENUM" in sql_type.upper() else sql_type
 
 
-def rows_sql(source: str, fields: Fields) -> str:
-    """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
+def rows_sql(source: str, fields: Fields, beside: Mapping[str, str] | None = None) -> str:
+    """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any.
+
+    With expressions `beside` over the source, their values too under these names, and whether the
+    row is a `search` without a click.
+    """
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
     clicks = "1" if fields.count is None else _number(fields.count)
-    url, no_click = f"({fields.url})::VARCHAR", f"WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'"
+    url, no_click = f"({fields.url})::VARCHAR", f"WHEN {_NO_URL} THEN '{NO_CLICK}'"
     query = f"({fields.query})::VARCHAR"
     if fields.fold:
         query, url = folded_query(query), folded_url(url)
     if fields.searches:
         url, no_click = f"coalesce({url}, '')", ""
-    return f"""
-        SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
-            WHEN unreadable IS NOT NULL THEN unreadable
-            {no_click}
+    faults = f"""
             WHEN "user" IS NULL OR {blank} THEN 'user missing'
             WHEN query IS NULL OR query = '' THEN 'query missing'
             WHEN n IS NULL OR isnan(n) THEN 'count missing'
             WHEN n < 0 THEN 'count negative'
             WHEN n = 0 THEN 'count zero'
             WHEN n >= {MOST_CLICKS} THEN 'count huge'
-            WHEN n <> floor(n) THEN 'count fractional'
-        END AS reason
+            WHEN n <> floor(n) THEN 'count fractional'"""
+    named = inside = ""
+    if beside is not None:
+        search = f"unreadable IS NULL AND {_NO_URL} AND (CASE {faults} END) IS NULL"
+        search = "FALSE" if fields.searches else search
+        named = "".join(f", {name}" for name in beside) + f", {search} AS search"
+        inside = "".join(f", {value} AS {name}" for name, value in beside.items())
+    return f"""
+        SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
+            WHEN unreadable IS NOT NULL THEN unreadable
+            {no_click} {faults}
+        END AS reason {named}
         FROM (SELECT ({fields.user})::{fields.user_type} AS "user",
               {query} AS query, {url} AS url,
               {clicks}::DOUBLE AS n,
-              {fields.unreadable} AS unreadable FROM {source})"""
+              {fields.unreadable} AS unreadable {inside} FROM {source})"""
 
 
 def _number(value: str) -> str:
@@ -133,23 +146,51 @@ def _names(files: tuple[Path, ...]) -> str:
     return "[" + ", ".join(literal(plain_glob(f)) for f in files) + "]"
 
 
+_VALID = "CASE WHEN json_valid(line) THEN line END"
+
+
+def event_fields_of(log: SearchLog) -> dict[str, str]:
+    """Where time, rank and session are, as far as they are asked for; NULL for nested values."""
+    roles = log.columns.event_roles
+    kinds = (_kind(log, name) for name in roles.values())
+    values = zip(roles, _places(log, roles).values(), kinds, strict=True)
+    return {
+        role: f"CASE WHEN {kind} IN ('OBJECT', 'ARRAY') THEN NULL ELSE {place} END"
+        if log.format == "jsonl"
+        else place
+        for role, place, kind in values
+    }
+
+
+def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
+    """SQL of the value in the column of each role."""
+    names = log.columns.names
+    paths = {role: log.columns.path(name) for role, name in roles.items()}
+    if log.format == "parquet":
+        return {role: field_sql(path) for role, path in paths.items()}
+    if log.format == "jsonl":
+        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
+        return {role: f"json_extract_string({_VALID}, {p})" for role, p in pointers.items()}
+    return {role: f"c[{names.index(name) + 1}]" for role, name in roles.items()}
+
+
+def _kind(log: SearchLog, name: str) -> str:
+    """SQL of the kind of value that JSON has in a column."""
+    return f"json_type({_VALID}, {literal(json_pointer(*log.columns.path(name)))})"
+
+
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
-    names, columns = log.columns.names, log.columns.roles
-    paths = {role: log.columns.path(name) for role, name in columns.items()}
+    columns = log.columns.roles
+    places = _places(log, columns)
     if log.format == "parquet":
-        fields = {role: field_sql(path) for role, path in paths.items()}
-        return Fields(**fields, searches=log.counts_searches, fold=log.fold)
+        return Fields(**places, searches=log.counts_searches, fold=log.fold)
     if log.format == "jsonl":
-        valid = "CASE WHEN json_valid(line) THEN line END"
-        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
-        kinds = ", ".join(f"json_type({valid}, {pointer})" for pointer in pointers.values())
-        unreadable = f"""WHEN json_type({valid}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
+        kinds = ", ".join(_kind(log, name) for name in columns.values())
+        unreadable = f"""WHEN json_type({_VALID}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
             WHEN list_has_any([{kinds}], ['OBJECT', 'ARRAY']) THEN 'nested'"""
-        places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
     else:
-        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
-        places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
+        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(log.columns.names)} THEN 'unreadable'"
     if log.format == "csv":
         unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
     return Fields(

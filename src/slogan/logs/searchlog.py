@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from slogan.errors import LogFormatError, OptionError
-from slogan.logs.columns import NONE, Columns, assign_roles
+from slogan.logs.columns import EVENT_ROLES, NONE, Columns, assign_roles, known_names
 from slogan.logs.databases import Database, database
 from slogan.logs.files import (
     expand,
@@ -27,6 +27,7 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
+from slogan.logs.times import AUTO, Period, TimeFormat, format_from, period_from
 from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
@@ -82,6 +83,12 @@ class SearchLog(Form):
     """Whether searches without a click are left out, or counted as pairs with an empty url."""
     fold: bool = False
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
+    period: Period | None = None
+    """The declared days of the log; set if it has times."""
+    time_format: str = AUTO
+    """How times are written, as declared; by the type of the column for auto."""
+    undated: str | None = None
+    """The column of times that is empty for want of a period."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -89,6 +96,11 @@ class SearchLog(Form):
         where = f"{parts} {self.format} {files}" if self.table is None else _called(self.table)
         roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
         return f"<SearchLog: {where}, {roles}>"
+
+    @property
+    def numeric_time(self) -> str | None:
+        """The column of the time if times are numbers by their declared format."""
+        return self.columns.time if TimeFormat(self.time_format).numeric else None
 
     @property
     def counts_events(self) -> bool:
@@ -122,6 +134,11 @@ def read(
     on_bad_row: str = "error",
     searches: str = "clicked",
     fold: bool = False,
+    time: str | None = None,
+    rank: str | None = None,
+    session: str | None = None,
+    period: Period | str | None = None,
+    time_format: str = AUTO,
     sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
@@ -146,11 +163,20 @@ def read(
         searches: Leave out searches without a click ("clicked"), or count them too ("all").
         fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
             last slash of the url; they are released folded.
+        time: The column of the time, for `synthesize`; needs `period`. AOL's is found in the header
+            if there is a period. "none" leaves it empty, as for the next two.
+        rank: The column of the rank of the clicked result; AOL's is found in the header.
+        session: The column of the session, if the log has its own.
+        period: The first and the last day of the log, FROM/TO, which are published; other times
+            count as the nearest in it.
+        time_format: iso, epoch, epoch-ms, iso with the offset to write, or a pattern of strftime;
+            "auto" for columns with a type of time, and for AOL's.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Looks up the columns of a log at an address; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
+    roles |= {"time": time, "rank": rank, "session": session}
     if on_bad_row not in ("error", "skip"):
         raise OptionError(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
@@ -168,6 +194,9 @@ def read(
         peek=peek,
     )
     typed = form.format in ("jsonl", "parquet")
+    days = period_from(period, None if time in NONE else time)
+    if days is None:
+        roles["time"] = "none"
     found = assign_roles(
         tuple(name for name, _ in schema),
         roles,
@@ -175,7 +204,7 @@ def read(
         nested=typed and (form.table is None or isinstance(form.table, Database)),
     )
     for file in _here(form) if form.format == "parquet" else ():
-        require_modest(file, found.roles)
+        require_modest(file, found.roles | found.event_roles)
     if isinstance(form.table, Database):
         form = replace(form, table=_only(form.table, found))
     return SearchLog(
@@ -184,6 +213,11 @@ def read(
         skip_bad_rows=on_bad_row == "skip",
         searches=searches,
         fold=fold,
+        period=None if found.time is None else days,
+        time_format=format_from(time_format, found.time, typed=form.format == "parquet"),
+        undated=next(iter(known_names("time", found.names)), None)
+        if days is None and time is None
+        else None,
     )
 
 
@@ -241,7 +275,9 @@ def declare(
     if kind == "jsonl":
         # No line declares the columns of JSON Lines, and none may: it belongs to one user.
         named = (
-            (name or role).partition(".")[0] for role, name in roles.items() if name not in NONE
+            (name or role).partition(".")[0]
+            for role, name in roles.items()
+            if name not in NONE and (name is not None or role not in EVENT_ROLES)
         )
         return form, _texts(columns or tuple(dict.fromkeys(named)))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
@@ -301,8 +337,9 @@ def _only(table: Database, columns: Columns) -> Database:
     """The table with the columns that are needed, none of which is nested."""
     with connected() as sql:
         kinds = {name: sql.sqltype(kind) for name, kind in table.schema}
-        require_flat(str(table), kinds, columns.roles)
-    wanted = dict.fromkeys(columns.path(name)[0] for name in columns.roles.values())
+        roles = columns.roles | columns.event_roles
+        require_flat(str(table), kinds, roles)
+    wanted = dict.fromkeys(columns.path(name)[0] for name in roles.values())
     return replace(table, wanted=tuple(wanted))
 
 
@@ -344,7 +381,8 @@ def declared_table(log: SearchLog) -> Any:
     table: Any = log.table
     if type(table).__module__.partition(".")[0] != "pandas":
         return table
-    roles = {name: role for role, name in log.columns.roles.items()}
+    named = log.columns.roles | log.columns.event_roles
+    roles = {name: role for role, name in named.items()}
     texts: dict[str, Any] = {}
     for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
         values = table[name]
@@ -354,8 +392,10 @@ def declared_table(log: SearchLog) -> Any:
     return table.assign(**texts)
 
 
-def _text(value: object, role: str) -> str:
+def _text(value: object, role: str) -> str | None:
     if isinstance(value, dict | list | tuple | set | bytes) or hasattr(value, "__array__"):
+        if role in EVENT_ROLES:
+            return None
         hint = "make it text or a number before you give the table"
         raise LogFormatError(f"the column of the {role} holds a nested value", hint=hint)
     return str(value)

@@ -188,7 +188,7 @@ def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool = Fals
         columns=log.columns.names,
         **{role: getattr(log.columns, role) for role in _ROLES},
         delimiter=log.delimiter if log.format == "csv" else None,
-        emptied=log.columns.emptied,
+        emptied=log.columns.emptied(),
         parted=parted,
     )
 
