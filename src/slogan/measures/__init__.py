@@ -6,7 +6,7 @@ the log and are for the curator only. A measure reads integers, never a text of 
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -14,14 +14,14 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints
-from slogan.histogram import Events, PairHistogram
+from slogan.histogram import PairHistogram
 from slogan.manifest.uses import Use, Uses
 from slogan.measures.cooccurrence import CoOccurrence
-from slogan.measures.events import ComparedEvents, rows_of
+from slogan.measures.events import ComparedEvents
 from slogan.measures.headlines import GROUPS, Row
 from slogan.measures.headlines import Headline as Headline
 from slogan.measures.headlines import Task as Task
-from slogan.randomness import Randomness, uniform_below
+from slogan.measures.sampling import random_sample as random_sample
 from slogan.registry import load_module, module_names
 
 R = TypeVar("R")
@@ -155,43 +155,6 @@ def queries_of(hist: PairHistogram) -> PairHistogram:
     )
 
 
-def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
-    """The yardstick: clicks drawn uniformly without replacement. It protects no user."""
-    clicks = min(clicks, hist.clicks)
-    # Draw the smaller part: the clicks to take, or the clicks to leave.
-    few = min(clicks, hist.clicks - clicks)
-    last_click = np.cumsum(hist.count)
-    row = np.searchsorted(last_click, _distinct_below(hist.clicks, few, rng), side="right")
-    drawn = np.bincount(row, minlength=len(hist.count)).astype(np.int64)
-    count = drawn if few == clicks else hist.count - drawn
-    positive = count > 0
-    return replace(hist, user=hist.user[positive], pair=hist.pair[positive], count=count[positive])
-
-
-def random_rows(events: Events, clicks: int, rng: Randomness) -> Events:
-    """The yardstick of time, rank and session: clicks and searches without one, drawn uniformly."""
-    whole = np.arange(len(events.user))
-    rows = PairHistogram(
-        user=np.zeros_like(whole),
-        pair=whole,
-        count=events.count,
-        users=1,
-        pairs=len(whole),
-        query=np.zeros_like(whole),
-    )
-    drawn = random_sample(rows, clicks, rng)
-    return replace(rows_of(events, drawn.pair), count=drawn.count)
-
-
-def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
-    """Draw n different integers below the bound; every set is equally likely."""
-    drawn = np.zeros(0, dtype=np.int64)
-    while len(drawn) < n:
-        more = uniform_below(np.full(n - len(drawn), bound, dtype=np.int64), rng)
-        drawn = np.unique(np.concatenate([drawn, more]))
-    return drawn
-
-
 @dataclass(frozen=True, kw_only=True)
 class Measure(Generic[R]):
     """One aspect of what a release keeps, with a typed result R."""
@@ -235,7 +198,8 @@ class Results:
         return cast("R", self.by_name[measure.name])
 
     def __repr__(self) -> str:
-        return f"<Results of {len(self.by_name)} measures>"
+        taken = sum(result is not None for result in self.by_name.values())
+        return f"<Results of {taken} measures>"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of all measures, ready for JSON."""

@@ -1,12 +1,13 @@
 """Click models: trained on an output and tested on the log, beside those trained on the log itself.
 
-A log has no record of the results that nobody clicked. So the page of a query is taken to be the
-ten pairs clicked in most of its searches, and a result that was not clicked in a search to be at
-the ranks at which it is clicked in others.
+A log has no record of results that were not clicked. So the page of a query is taken to be the
+ten pairs clicked in most of its searches, each at the rank at which it is usually clicked: in
+training of the searches that train, and in tests of the log's own searches that train, so that
+no result is on a page because it was clicked in a test.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +42,16 @@ class Pages:
     def clicked(self) -> Ints:
         """In how many searches each pair was clicked."""
         return np.bincount(self.pair, minlength=len(self.query)).astype(np.int64)
+
+    def usual_ranks(self) -> Ints:
+        """The median rank at which each pair is clicked, the better of two; 0 if it never is."""
+        order = np.lexsort((self.rank, self.pair))
+        clicks = self.clicked
+        last = np.cumsum(clicks)
+        usual = np.zeros(len(clicks), dtype=np.int64)
+        found = clicks > 0
+        usual[found] = self.rank[order][(last - clicks + (clicks - 1) // 2)[found]]
+        return usual
 
     def places(self) -> Ints:
         """The place of each pair on the page of its query, from 0 by mean rank; -1 if not on it."""
@@ -78,7 +89,7 @@ def pages_of(
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Pairs at ranks or places, from 0: in how many searches they were clicked there, or not."""
+    """Pairs at ranks or places, from 0: in how many searches they were clicked, or not."""
 
     pair: Ints
     at: Ints
@@ -86,19 +97,21 @@ class Cells:
     others: Floats
 
 
-def rank_cells(pages: Pages) -> Cells:
-    """Pairs of the pages by rank; searches without a click on a pair are spread as its clicks."""
-    on_page = pages.places()[pages.pair] >= 0
-    key = pages.pair[on_page] * RANKS + pages.rank[on_page] - 1
-    key, clicks = np.unique(key, return_counts=True)
-    pair, at = np.divmod(key, RANKS)
-    idle = (pages.searches[pages.query] - pages.clicked)[pair] / pages.clicked[pair]
-    return Cells(pair, at, clicks.astype(np.float64), clicks * idle)
+def rank_cells(pages: Pages, shown: Pages) -> Cells:
+    """Pairs of the pages at their usual ranks: searches that click a pair, and all others.
+
+    Pages and ranks are those of the searches `shown`.
+    """
+    pair = np.flatnonzero(shown.places() >= 0)
+    clicks = pages.clicked[pair].astype(np.float64)
+    return Cells(
+        pair, shown.usual_ranks()[pair] - 1, clicks, pages.searches[pages.query[pair]] - clicks
+    )
 
 
-def place_cells(pages: Pages) -> Cells:
-    """Pairs of the pages by place, by query and place: first clicks from the top, and the rest."""
-    places = pages.places()
+def place_cells(pages: Pages, shown: Pages) -> Cells:
+    """Pairs of the pages by query and place: first clicks from the top, and all other searches."""
+    places = shown.places()
     on_page = np.flatnonzero(places[pages.pair] >= 0)
     rows = on_page[np.lexsort((places[pages.pair[on_page]], pages.search[on_page]))]
     rows = rows[changes(pages.search[rows])]
@@ -106,6 +119,11 @@ def place_cells(pages: Pages) -> Cells:
     pair = np.flatnonzero(places >= 0)
     pair = pair[np.lexsort((places[pair], pages.query[pair]))]
     return Cells(pair, places[pair], first[pair], pages.searches[pages.query[pair]] - first[pair])
+
+
+def _predicted(cells: Cells, pages: Pages) -> Cells:
+    """Each search as seen by the others: a pair that no other clicks is not on the page."""
+    return replace(cells, clicks=np.where(pages.clicked[cells.pair] == 1, 0.0, cells.clicks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +136,7 @@ class Trained:
 
 def train_position_based(pages: Pages) -> Trained:
     """A click needs an examined rank and an attractive result, independent of each other."""
-    cells, pairs = rank_cells(pages), len(pages.query)
+    cells, pairs = _predicted(rank_cells(pages, pages), pages), len(pages.query)
     searches = cells.clicks + cells.others
     mean = _share(cells.clicks.sum(), searches.sum())
     likely = 1 / np.arange(1.0, RANKS + 1)
@@ -131,13 +149,15 @@ def train_position_based(pages: Pages) -> Trained:
         examined = np.bincount(cells.at, cells.clicks + idle * e * (1 - a), RANKS)
         attraction = (attracted + _STRENGTH * mean) / (seen[0] + _STRENGTH)
         examination = (examined + _STRENGTH * likely) / (seen[1] + _STRENGTH)
-    return Trained(np.where(seen[0] > 0, attraction, _unseen(pages, mean)), examination)
+    trained = np.isin(np.arange(pairs), cells.pair)
+    return Trained(np.where(trained, attraction, _unseen(pages, mean)), examination)
 
 
 def train_cascade(pages: Pages) -> Trained:
     """Results are examined one after the other from the top, up to the first click."""
-    cells = place_cells(pages)
-    examined = cells.clicks + cells.others - _above(pages, cells)
+    cells = place_cells(pages, pages)
+    above, cells = _above(pages, cells), _predicted(cells, pages)
+    examined = cells.clicks + cells.others - above
     mean = _share(cells.clicks.sum(), examined.sum())
     attraction = _unseen(pages, mean)
     attraction[cells.pair] = (cells.clicks + _STRENGTH * mean) / (examined + _STRENGTH)
@@ -153,7 +173,8 @@ def _above(pages: Pages, cells: Cells) -> Floats:
 
 def _unseen(pages: Pages, mean: float) -> Floats:
     """For each pair as if it was on every page of its query, and never clicked."""
-    return np.asarray(_STRENGTH * mean / (pages.searches[pages.query] + _STRENGTH))
+    searches = pages.searches[pages.query].astype(np.float64)
+    return _STRENGTH * mean / (searches + _STRENGTH)
 
 
 def _share(part: float, whole: float) -> float:
@@ -174,23 +195,22 @@ def cascade_chances(cells: Cells, trained: Trained, pages: Pages) -> Floats:
 
 
 def perplexity(cells: Cells, chances: Floats) -> float | None:
-    """The mean over ranks or places of 2 to the mean surprise, in bits; 1 is never surprised."""
+    """2 to the mean surprise of a result on a page, clicked or not, in bits; 1 is no surprise."""
     p = np.clip(chances, _SURE, 1 - _SURE)
-    bits = -(cells.clicks * np.log2(p) + cells.others * np.log2(1 - p))
-    searches = np.bincount(cells.at, cells.clicks + cells.others, RANKS)
-    surprise = np.bincount(cells.at, bits, RANKS)
-    tested = searches > 0
-    return float(np.exp2(surprise[tested] / searches[tested]).mean()) if tested.any() else None
+    bits = -(cells.clicks * np.log2(p) + cells.others * np.log2(1 - p)).sum()
+    results = (cells.clicks + cells.others).sum()
+    return float(np.exp2(bits / results)) if results else None
 
 
-def ndcg(pages: Pages, attraction: Floats) -> float | None:
+def ndcg(pages: Pages, shown: Pages, attraction: Floats) -> float | None:
     """How well pages are ranked by attraction: gains are clicks, pages weigh as their searches.
 
-    A page with one pair cannot be ranked wrongly, and is left out.
+    A page with one pair, or without a click, cannot be ranked wrongly, and is left out.
     """
-    clicks = pages.clicked
-    pair = np.flatnonzero(pages.places() >= 0)
-    several = np.bincount(pages.query[pair], minlength=len(pages.searches)) >= 2
+    clicks, queries = pages.clicked, len(pages.searches)
+    pair = np.flatnonzero(shown.places() >= 0)
+    several = np.bincount(pages.query[pair], minlength=queries) >= 2
+    several &= np.bincount(pages.query[pair], clicks[pair], queries) > 0
     pair = pair[several[pages.query[pair]]]
     if not len(pair):
         return None
@@ -239,17 +259,17 @@ class ClickModels:
 @dataclass(frozen=True, slots=True)
 class _Law:
     train: Callable[[Pages], Trained]
-    cells: Callable[[Pages], Cells]
+    cells: Callable[[Pages, Pages], Cells]
     chances: Callable[[Cells, Trained, Pages], Floats]
 
     def compared(self, output: Pages, log: Pages, tested: Pages) -> ClickModel:
-        cells = self.cells(tested)
+        cells = self.cells(tested, log)
         model, original = (self.train(pages) for pages in (output, log))
         return ClickModel(
             perplexity=perplexity(cells, self.chances(cells, model, tested)),
             perplexity_of_original=perplexity(cells, self.chances(cells, original, tested)),
-            ndcg=ndcg(tested, model.attraction),
-            ndcg_of_original=ndcg(tested, original.attraction),
+            ndcg=ndcg(tested, log, model.attraction),
+            ndcg_of_original=ndcg(tested, log, original.attraction),
         )
 
 

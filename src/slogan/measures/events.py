@@ -12,6 +12,8 @@ import numpy as np
 
 from slogan.arrays import Flags, Floats, Ints, Narrow
 from slogan.histogram import Events, PairHistogram
+from slogan.measures.sampling import sampled
+from slogan.randomness import Randomness
 
 SESSION_GAP = 1_800
 """Seconds between two searches of different sessions, where a log does not name its sessions."""
@@ -55,7 +57,7 @@ class ComparedEvents:
     query: Ints
     """The query of each pair."""
     shared: Flags
-    """Queries of two or more users of the log: nobody else's searches say anything of the rest."""
+    """Queries of two or more users of the log: of the rest other users say nothing."""
     same_users: bool
     """Whether a user number means the same person in both."""
 
@@ -92,6 +94,13 @@ class ComparedEvents:
     def tests(self, user: Ints) -> Flags:
         """Every second user of the log tests the models; the others train the log's own."""
         return (user < self.log.users) & (user % 2 == 1)
+
+    def sampled(self, rng: Randomness) -> "ComparedEvents":
+        """A random sample in place of the output: as many clicks and searches without one."""
+        count = sampled(self.log.count, int(self.output.count.sum()), rng)
+        drawn = np.flatnonzero(count)
+        sample = replace(rows_of(self.log, drawn), count=count[drawn])
+        return replace(self, output=sample, same_users=True)
 
     def _filled(self, wanted: Callable[[Events], Flags | None]) -> Both[Events] | None:
         flags = wanted(self.log), wanted(self.output)
@@ -139,7 +148,7 @@ def gap_searches(events: Events) -> Searches:
 
 def _searches(events: Events, order: Ints, begins: Flags) -> Searches:
     query = events.query[order]
-    # Two rows of unknown queries are two searches: nobody can tell whether the words are the same.
+    # Two rows of unknown queries are two searches: their words may differ.
     first = begins | changes(query) | (query < 0)
     start = np.flatnonzero(first)
     return Searches(

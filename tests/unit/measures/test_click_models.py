@@ -19,10 +19,12 @@ from slogan.measures.click_models import (
     pages_of,
     perplexity,
     place_cells,
+    position_based_chances,
     rank_cells,
     train_cascade,
     train_position_based,
 )
+from slogan.measures.events import gap_searches
 
 QUERY = (0, 0, 0, 1, 1)  # of each pair
 # A search: its query and the clicked pairs with their ranks.
@@ -39,11 +41,11 @@ searches = st.integers(0, 1).flatmap(
 logs = st.lists(searches, max_size=9)
 
 
-def events(log, first=0):
+def events(log):
     """Each search is a user's; every other user is left out, so that all are of one kind."""
     rows = []
     for n, (query, clicks) in enumerate(log):
-        user = first + 2 * n
+        user = 2 * n
         if not clicks:
             rows.append((user, 0, -1, 0, query))
         rows += [(user, 0, pair, rank, query) for pair, rank in clicks.items()]
@@ -51,16 +53,13 @@ def events(log, first=0):
 
 
 def pages(log):
-    found = compared(events(log), queries=2, query=QUERY)
     rows = events(log)
-    from slogan.measures.events import gap_searches
-
     grouped = gap_searches(rows)
     return pages_of(
         rows,
         grouped,
         query=np.array(QUERY),
-        wanted=found.shared,
+        wanted=np.ones(2, dtype=np.bool_),
         users=np.ones(len(grouped.user), dtype=np.bool_),
     )
 
@@ -75,38 +74,31 @@ def page_of(log, query):
     return sorted(ranks, key=lambda pair: (sum(ranks[pair]) / len(ranks[pair]), pair))
 
 
-def by_hand(log, chance_of_rank, chance_of_first):
+def usual_rank(log, pair):
+    ranks = sorted(clicks[pair] for _, clicks in log if pair in clicks)
+    return ranks[(len(ranks) - 1) // 2]
+
+
+def by_hand(log, shown, chance_of_rank, chance_of_first):
     """The perplexities of both models, one search at a time."""
-    surprise, size = defaultdict(float), Counter()
-    first_surprise, first_size = defaultdict(float), Counter()
+    bits: tuple[list[float], list[float]] = [], []
     for query, clicks in log:
-        page = page_of(log, query)
+        page = page_of(shown, query)
+        first = min((page.index(one) for one in clicks if one in page), default=None)
         for place, pair in enumerate(page):
-            at = Counter(c[pair] for _, c in log if pair in c)
-            seen = {clicks[pair]: 1} if pair in clicks else at
-            for rank, n in seen.items():
-                p = chance_of_rank(pair, rank)
-                surprise[rank] -= n / seen_total(seen) * math.log2(p if pair in clicks else 1 - p)
-                size[rank] += n / seen_total(seen)
+            rank = usual_rank(shown, pair)
+            p = chance_of_rank(pair, rank)
+            bits[0].append(-math.log2(p if pair in clicks else 1 - p))
             p = chance_of_first(page, place)
-            clicked = min((page.index(one) for one in clicks), default=None) == place
-            first_surprise[place] -= math.log2(p if clicked else 1 - p)
-            first_size[place] += 1
-    return tuple(
-        np.mean([2 ** (bits[at] / n[at]) for at in n]) if n else None
-        for bits, n in ((surprise, size), (first_surprise, first_size))
-    )
+            bits[1].append(-math.log2(p if place == first else 1 - p))
+    return [2 ** np.mean(some) if some else None for some in bits]
 
 
-def seen_total(seen):
-    return sum(seen.values())
-
-
-@given(logs, logs)
-def test_perplexity_is_that_of_all_searches_one_by_one(train, test):
+@given(logs, logs, logs)
+def test_perplexity_is_that_of_all_searches_one_by_one(train, test, shown):
     model, first = train_position_based(pages(train)), train_cascade(pages(train))
-    tested = pages(test)
-    cells, places = rank_cells(tested), place_cells(tested)
+    tested, whole = pages(test), pages(shown)
+    cells, places = rank_cells(tested, whole), place_cells(tested, whole)
 
     def chance(pair, rank):
         return model.attraction[pair] * model.examination[rank - 1]
@@ -116,14 +108,14 @@ def test_perplexity_is_that_of_all_searches_one_by_one(train, test):
         return passed * first.attraction[page[place]]
 
     found = (
-        perplexity(cells, click_models.position_based_chances(cells, model, tested)),
+        perplexity(cells, position_based_chances(cells, model, tested)),
         perplexity(places, cascade_chances(places, first, tested)),
     )
     clipped = [
         lambda *given, of=of: min(max(of(*given), 1e-6), 1 - 1e-6)
         for of in (chance, chance_of_first)
     ]
-    expected = by_hand(test, *clipped)
+    expected = by_hand(test, shown, *clipped)
     for mine, theirs in zip(found, expected, strict=True):
         assert mine == (None if theirs is None else pytest.approx(theirs, rel=1e-9))
 
@@ -139,7 +131,11 @@ def test_the_cascade_counts_who_looked(log):
             if pair in clicks:
                 first[pair] += 1
                 break
-    mean = sum(first.values()) / sum(looked.values()) if looked else 0.5
+    # The search by which alone a pair is on the page does not count.
+    for pair in list(first):
+        if sum(pair in clicks for _, clicks in log) == 1:
+            first[pair], looked[pair] = 0, looked[pair] - 1
+    mean = sum(first.values()) / sum(looked.values()) if any(looked.values()) else 0.5
     for pair in range(5):
         seen = looked[pair] if any(pair in c for _, c in log) else asked[QUERY[pair]]
         assert trained[pair] == pytest.approx((first[pair] + 2 * mean) / (seen + 2))
@@ -148,7 +144,7 @@ def test_the_cascade_counts_who_looked(log):
 @given(logs)
 def test_every_search_is_in_the_cells_of_its_page(log):
     found = pages(log)
-    for cells in (rank_cells(found), place_cells(found)):
+    for cells in (rank_cells(found, found), place_cells(found, found)):
         total = np.bincount(cells.pair, cells.clicks + cells.others, 5)
         for pair in np.unique(cells.pair):
             assert total[pair] == pytest.approx(found.searches[QUERY[pair]])
@@ -207,7 +203,7 @@ def test_a_release_like_the_log_is_as_good_and_a_shuffled_one_is_not():
         assert model.loss == 0
         assert model.ndcg == model.ndcg_of_original
     for right, wrong in ((good.position_based, bad.position_based), (good.cascade, bad.cascade)):
-        assert abs(right.loss) < 0.01
+        assert abs(right.loss) < 0.05
         assert wrong.loss > 0.1
         assert right.ndcg == pytest.approx(1, abs=0.01)
         assert wrong.ndcg < 0.9
@@ -216,7 +212,7 @@ def test_a_release_like_the_log_is_as_good_and_a_shuffled_one_is_not():
 
 
 def test_ndcg_by_hand():
-    """Three pairs with 3, 2 and 1 clicks, and a page of one pair, which has nothing to rank."""
+    """Three pairs with three, two and one clicks; a page of one pair has nothing to rank."""
     found = Pages(
         searches=np.array([4, 9]),
         query=np.array([0, 0, 0, 1]),
@@ -229,10 +225,10 @@ def test_ndcg_by_hand():
     def dcg(order):
         return sum(gain[pair] / math.log2(place + 2) for place, pair in enumerate(order))
 
-    assert ndcg(found, np.array([0.9, 0.5, 0.1, 0.2])) == 1
-    worst = ndcg(found, np.array([0.1, 0.5, 0.9, 0.2]))
+    assert ndcg(found, found, np.array([0.9, 0.5, 0.1, 0.2])) == 1
+    worst = ndcg(found, found, np.array([0.1, 0.5, 0.9, 0.2]))
     assert worst == pytest.approx(dcg([2, 1, 0]) / dcg([0, 1, 2]))
-    tied = ndcg(found, np.array([0.5, 0.5, 0.5, 0.2]))
+    tied = ndcg(found, found, np.array([0.5, 0.5, 0.5, 0.2]))
     assert tied == 1  # by number
 
 

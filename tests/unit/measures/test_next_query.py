@@ -1,6 +1,7 @@
 """The next query, against counting with dictionaries."""
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def steps_of(sessions):
     return [
         (user, before, after)
         for user, walk in enumerate(sessions)
-        for before, after in zip(walk, walk[1:], strict=False)
+        for before, after in pairwise(walk)
         if min(before, after) >= 0 and before != after
     ]
 
