@@ -195,7 +195,7 @@ def cascade_chances(cells: Cells, trained: Trained, pages: Pages) -> Floats:
 
 
 def perplexity(cells: Cells, chances: Floats) -> float | None:
-    """2 to the mean surprise of a result on a page, clicked or not, in bits; 1 is no surprise."""
+    """2 to the mean surprise of a result on a page, clicked or not, in bits; 1 means none."""
     p = np.clip(chances, _SURE, 1 - _SURE)
     bits = -(cells.clicks * np.log2(p) + cells.others * np.log2(1 - p)).sum()
     results = (cells.clicks + cells.others).sum()

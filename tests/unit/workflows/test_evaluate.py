@@ -384,7 +384,7 @@ def test_time_rank_and_session_are_measured_where_both_have_them(with_times):
     assert {"Hours of the day (0 = same)", "Next query among ten suggested"} <= labels
 
 
-def test_without_such_columns_nothing_is_said_of_them(with_times, log):
+def test_without_such_columns_there_are_no_such_figures(with_times, log):
     log_alone = slogan.read(with_times[0].files[0])
 
     for found in (slogan.evaluate(log, log), slogan.evaluate(log_alone, with_times[1])):
