@@ -17,7 +17,7 @@ def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHist
 
 
 def sampled(counts: Ints, size: int, rng: Randomness) -> Ints:
-    """How many of so many things of each kind are drawn, if every set of that size is as likely."""
+    """How many of each kind are drawn, if every set of this size is as likely."""
     total = int(counts.sum())
     size = min(size, total)
     # Draw the smaller part: the things to take, or the things to leave.
