@@ -183,6 +183,14 @@ class Events:
     weekday: int
     """Of the first day of the period; 0 is Monday."""
 
+    def sorted(self) -> "Events":
+        """The same rows in their order."""
+        keys = (self.second, self.pair, self.rank, self.session, self.query, self.count)
+        order = np.lexsort([key for key in (self.user, *keys) if key is not None][::-1])
+        names = ("user", "pair", "query", "count", "second", "rank", "session")
+        columns = {name: getattr(self, name) for name in names}
+        return replace(self, **{n: c[order] for n, c in columns.items() if c is not None})
+
     def __repr__(self) -> str:
         return f"<Events: {len(self.user)} rows of {self.users} users, {self.days} days>"
 

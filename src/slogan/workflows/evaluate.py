@@ -242,7 +242,7 @@ def evaluate(
         steps = Steps(on_progress)
         with closing(settings.start(on_progress)) as host, steps.step("count"):
             counted = host.count(source, unique_pairs=True)
-            output = host.count_beside(released.log, released.users)
+            output = host.count_beside(released.log, released.users).hist
         # Pairs that only the release has are numbered after those of the log.
         original = replace(counted.hist, pairs=output.pairs, query=output.query)
         # Users that only the release has are numbered after those of the log.

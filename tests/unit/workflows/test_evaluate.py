@@ -198,7 +198,7 @@ def counted(log, other, users):
     host = engines.resolve("duckdb").start()
     try:
         first = host.count(read(log), unique_pairs=True).hist
-        return first, host.count_beside(read(other), users)
+        return first, host.count_beside(read(other), users).hist
     finally:
         host.close()
 
