@@ -80,7 +80,7 @@ def no_check(_page, _name):
     """Look at nothing."""
 
 
-def walk(page, card, log, folder, *, population, check=no_check, reading=()):  # noqa: PLR0915
+def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
     """From the list of logs to the zip, as a person does; the zip's names."""
     page.get_by_role("link", name="slogan studio").click()
     check(page, "home")
@@ -111,7 +111,7 @@ def walk(page, card, log, folder, *, population, check=no_check, reading=()):  #
     new.fill(population)
     check(page, "recipients")
     page.get_by_role("button", name="Next: explore budgets").click()
-    page.get_by_label("People in the log").fill("400")
+    page.get_by_label("People in the log").fill(users)
     page.get_by_label("Clicks of one person").fill("4,0")
     check(page, "declare")
     page.get_by_role("button", name="Compare budgets").click()

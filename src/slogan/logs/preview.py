@@ -42,7 +42,7 @@ def _rows(form: Form, schema: Schema) -> Iterator[Sequence[str]]:
         yield from form.table.first_rows(ROWS)
     elif form.format == "parquet":
         yield from _of_parquet(form)
-    elif form.format == "jsonl":
+    elif form.format in ("jsonl", "ubi"):
         names = [name for name, _ in schema]
         yield from (_fields(line, names) for line in first_lines(form))
     else:

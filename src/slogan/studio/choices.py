@@ -33,6 +33,7 @@ class LogChoice:
     searches: str = "clicked"
     fold: bool = False
     format: str | None = None
+    click_action: str | None = None
     columns: str | None = None
     delimiter: str | None = None
     sql: str | None = None
@@ -55,6 +56,7 @@ class LogChoice:
             searches=self.searches,
             fold=self.fold,
             format=self.format,
+            click_action=self.click_action,
             columns=columns,
             delimiter=self.delimiter,
             sql=self.sql,

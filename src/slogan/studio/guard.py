@@ -179,10 +179,11 @@ def _cookies(headers: Headers) -> Mapping[str, str]:
 def _plain(status: int, reason: str, *, forward: str = "") -> HTMLResponse:
     """A page without style, because its reader may have no cookie."""
     meta = f'<meta http-equiv="refresh" content="0; url={forward}">' if forward else ""
+    icon = f'<link rel="icon" href="{forward}icon.svg">' if forward else ""
     link = f'<p><a href="{forward}">Open the studio</a></p>' if forward else f"<p>{reason}</p>"
     return HTMLResponse(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"{meta}<title>slogan studio</title></head>"
+        f"{meta}{icon}<title>slogan studio</title></head>"
         f"<body><main><h1>slogan studio</h1>{link}</main></body></html>",
         status_code=status,
     )

@@ -182,6 +182,7 @@ def _reading(log: LogChoice, form: Form) -> LogChoice:
         log,
         **roles,
         format=form.given("format"),
+        click_action=form.given("click_action") if form.text("format") == "ubi" else None,
         delimiter=form.given("delimiter"),
         encoding=form.text("encoding") or "utf-8",
         columns=form.given("columns") if header == "no" else None,
