@@ -19,7 +19,7 @@ import slogan
 ASSETS = Path(__file__).parents[1] / "docs/assets"
 SHOWN = {"load": 0, "recipients": 0, "explore": 0, "release": 260, "report": 0}
 """The screens of the tutorial, and how far each is scrolled."""
-SIZE = {"width": 1040, "height": 760}
+SIZE = {"width": 980, "height": 680}
 
 
 def main() -> None:
