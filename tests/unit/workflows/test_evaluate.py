@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tests.helpers import write
+from tests.import_contracts import ROOT
 
 import slogan
 from slogan import engines, errors, measures
@@ -391,3 +392,17 @@ def test_without_such_columns_there_are_no_such_figures(with_times, log):
         assert not {"times", "ranks", "sessions", "click_models"} & set(found.to_dict())
         assert all(row.group != "Time, ranks and sessions" for row in found.headlines())
         assert "training click models" not in str(found.uses.to_dict())
+
+
+def test_the_fields_of_such_columns_are_documented(with_times):
+    page = (ROOT / "docs/reference/measures.md").read_text(encoding="utf-8")
+    evaluation = slogan.evaluate(*with_times)
+    with_events = [m for m in measures.all_measures() if m.order >= 120]
+
+    assert len(with_events) == 6
+    for measure in with_events:
+        section = page.split(f"\n## {measure.name}\n")[1].split("\n## ")[0]
+        for field, value in measure.to_dict(evaluation.release[measure])[measure.name].items():
+            inner = value if isinstance(value, dict) else {}
+            names = [f".{field}`", *(f".{name}`" for name in inner)]
+            assert [name for name in names if name not in section] == [], measure.name
