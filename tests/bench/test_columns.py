@@ -5,16 +5,17 @@ import copy
 from bench.columns import FIGURES, markdown
 
 MODEL = {"perplexity": 1.5, "perplexity_of_original": 1.45, "ndcg": 0.9, "ndcg_of_original": 0.95}
+SESSIONS = {
+    "per_user": 9.5,
+    "per_user_of_original": 10.0,
+    "length_variation": 0.1,
+    "click_variation": 0.1,
+}
 TOLD = {
-    "times": {"hour_of_day": 0.06, "weekday": 0.01, "day": 0.2},
-    "ranks": {"variation": 0.02},
+    "times": {"released_pairs": {"hour_of_day": 0.06, "weekday": 0.01, "day": 0.2}},
+    "ranks": {"whole_log": {"variation": 0.02}},
     "click_models": {"position_based": MODEL, "cascade": MODEL},
-    "sessions": {
-        "per_user": 9.5,
-        "per_user_of_original": 10.0,
-        "length_variation": 0.1,
-        "click_variation": 0.1,
-    },
+    "sessions": {"released_pairs": SESSIONS, "whole_log": SESSIONS},
     "next_query": {"hit_at_10": 0.3},
     "pairs": {"kept": 950},
     "size": 1_000,
@@ -39,8 +40,8 @@ def test_what_misses_its_goal_is_bold_and_what_is_not_there_is_left_out():
     lines = markdown(records, "here").splitlines()
     found = {line.split(" | ")[0].removeprefix("| "): line for line in lines}
 
-    assert "**0.060** | 0.060 | – | 0.060 |" in found["total variation, hour of day"]
-    assert "| 5.0% | 5.0% |" in found["sessions per user, change"]
+    assert "**0.060** | 0.060 | – | 0.060 |" in found["released pairs: hour of day"]
+    assert "| 5.0% | 5.0% |" in found["whole log: sessions per user, change"]
     assert "| +3.4% |" in found["cascade model, perplexity above the log's"]
     assert "| – | – |" in found["ten most clicked pairs of each day"]
     assert "| 65,000 users | pairs | 950 | 1,000 | 5.0% |" in lines

@@ -368,17 +368,19 @@ def test_time_rank_and_session_are_measured_where_both_have_them(with_times):
     found = slogan.evaluate(log, log).to_dict()
     worse = slogan.evaluate(log, moved).to_dict()
 
-    assert found["times"]["hour_of_day"] == found["times"]["day"] == 0
-    assert found["ranks"]["variation"] == 0
-    assert found["sessions"]["per_user"] == found["sessions"]["per_user_of_original"] > 3
+    for basis in ("whole_log", "released_pairs"):
+        assert found["times"][basis]["hour_of_day"] == found["times"][basis]["day"] == 0
+        assert found["ranks"][basis]["variation"] == 0
+        users = found["sessions"][basis]
+        assert users["per_user"] == users["per_user_of_original"] > 3
     models = found["click_models"]["position_based"], found["click_models"]["cascade"]
     for model in models:
         assert model["perplexity"] == model["perplexity_of_original"] > 1
     assert found["next_query"]["hit_at_10"] == found["next_query"]["hit_at_10_of_original"] > 0.1
     assert found["trends"]["recall_at_10"] == 1
-    assert found["yardstick"]["ranks"]["variation"] == 0
-    assert worse["times"]["hour_of_day"] > 0.1
-    assert worse["ranks"]["variation"] > 0.2
+    assert found["yardstick"]["ranks"]["whole_log"]["variation"] == 0
+    assert worse["times"]["whole_log"]["hour_of_day"] > 0.1
+    assert worse["ranks"]["whole_log"]["variation"] > 0.2
     assert worse["trends"]["recall_at_10"] < 0.5
     assert worse["click_models"]["position_based"]["perplexity"] > models[0]["perplexity"]
     labels = {row["label"] for row in found["headlines"]}
