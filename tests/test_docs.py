@@ -310,6 +310,7 @@ def prepare(folder):
     (folder / "logs").mkdir()
     (folder / "clicks.tsv").write_text(text_of(ROWS, "\t", head))
     (folder / "visits.csv").write_text(text_of(ROWS, ",", "who,what,where,n"))
+    (folder / "visits.tsv").write_text(text_of(ROWS, "\t", head))
     (folder / "raw.tsv").write_text(text_of(ROWS, "\t", None))
     accented = text_of([(u, f"café {q}", w, n) for u, q, w, n in ROWS], "\t", head)
     (folder / "old.tsv").write_text(accented, encoding="latin-1")

@@ -212,9 +212,8 @@ def seen(sql, tmp_path, *, counts="exact", fields=None, clicked=None, shown=None
     return Evidence(
         public=tmp_path / "public",
         curator=tmp_path / "curator",
-        manifest=fields or SimpleNamespace(
-            kind=ReleaseKind.of("sanitize", counts), withheld=None, parameters={}
-        ),
+        manifest=fields
+        or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts), withheld=None, parameters={}),
         agreed=None,
         sql=sql,
         clicked=clicked or counted,
