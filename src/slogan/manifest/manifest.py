@@ -21,6 +21,8 @@ MANIFEST_VERSION = 1
 CHECKSUMS = "SHA256SUMS"
 """The file of checksums in public/, as `sha256sum` prints and checks them."""
 _ROLES = ("user", "query", "url", "count")
+_WITHOUT_NAMES = ("tsv", "csv", "jsonl")
+"""Formats whose files need not declare all their columns."""
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
@@ -203,15 +205,17 @@ def described(
 ) -> SearchLog:
     """A log with the format and columns that the manifest names; see `read` for the options."""
     log = manifest.log
+    named = log.header and log.format != "jsonl"
     return read(
         source,
         format=log.format,
-        columns=log.columns if log.format == "jsonl" or not log.header else None,
+        columns=log.columns if log.format in _WITHOUT_NAMES and not named else None,
         **{role: getattr(log, role) or "" for role in _ROLES},
         delimiter=log.delimiter or ("," if log.format == "csv" else None),
         encoding=encoding,
         searches=str(manifest.parameters.get("searches", "clicked")),
         fold="fold" in manifest.parameters,
+        click_action=None if log.format != "ubi" else str(manifest.parameters.get("click_action")),
         on_bad_row=on_bad_row,
         peek=peek,
     )

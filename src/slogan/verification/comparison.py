@@ -21,6 +21,7 @@ from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
 from slogan.verification.plain_reader import LenientError, Row, judged, rows_of, rules_of
+from slogan.verification.ubi import reader as ubi
 
 _AT_ONCE = 200_000
 
@@ -151,7 +152,8 @@ def _read_rows(
     )
     bad = n = 0
     with _typed_table(log) as (types, typed):
-        rows = rows_of(log) if typed is None else typed
+        of_text = ubi.rows_of if log.format == "ubi" else rows_of
+        rows = of_text(log) if typed is None else typed
         while some := list(islice(rows, _AT_ONCE)):
             good = [row for row in some if row.reason is None]
             bad += sum(row.reason not in (None, ignored) for row in some)

@@ -22,6 +22,7 @@ from slogan.storage.database import connected
 from slogan.storage.folders import scratch_folder
 from slogan.verification.comparison import Counted, fields_of
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
+from slogan.verification.ubi.written import ubi_fault
 
 _KEYS = ('TRY_CAST(s."user" AS HUGEINT) NULLS LAST', 's."user"', "s.query", "s.url")
 _ORDER = ", ".join(_KEYS)
@@ -58,6 +59,8 @@ def rows_as_written(evidence: Evidence) -> Finding:
 def _file_fault(
     sql: duckdb.DuckDBPyConnection, shown: Counted, released: Path, manifest: Manifest
 ) -> str | None:
+    if shown.log.format == "ubi":
+        return ubi_fault(sql, shown, released, _ORDER) or _container_fault(released, shown)
     with scratch_folder() as folder:
         again = folder / f"again{shown.log.suffix}"
         sql.execute("SET preserve_insertion_order = true")
