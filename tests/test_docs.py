@@ -315,8 +315,25 @@ def prepare(folder):
     (folder / "old.tsv").write_text(accented, encoding="latin-1")
     for name, rows in (("day1", ROWS[::2]), ("day2", ROWS[1::2]), ("logs/a", ROWS)):
         (folder / f"{name}.tsv").write_text(text_of(rows, "\t", head))
+    (folder / "export").mkdir()
+    for index in ("ubi_queries", "ubi_events"):
+        (folder / f"export/{index}.json").write_text(hits(index))
     for block in fences(page("how-to/configure.md"), "toml"):
         (folder / "slogan.toml").write_text(block)
+
+
+def hits(index):
+    """The documents of an index of UBI, as an export has them."""
+    lines = []
+    for n, (user, query, url, _) in enumerate(ROWS):
+        document = {"client_id": f"c{user}", "query_id": f"q{n}"}
+        if index == "ubi_queries":
+            document |= {"user_query": query}
+        else:
+            attributes = {"object": {"object_id": url}, "position": {"ordinal": 1}}
+            document |= {"action_name": "click", "event_attributes": attributes}
+        lines.append(json.dumps({"_index": index, "_id": str(n), "_source": document}))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def save_release(folder, **options):

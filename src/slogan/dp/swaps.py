@@ -72,7 +72,8 @@ def together(users: Users, category: Ints, categories: int) -> Ints:
 
 
 @compiled
-def _word(dice: Any) -> Any:
+def next_word(dice: Any) -> Any:
+    """The next 64 random bits."""
     dice[0] += _STEP
     word = dice[0]
     word = (word ^ (word >> np.uint64(30))) * _FIRST
@@ -81,9 +82,9 @@ def _word(dice: Any) -> Any:
 
 
 @compiled
-def _below(bound: Any, dice: Any) -> Any:
+def below(bound: Any, dice: Any) -> Any:
     """A number from 0 to bound − 1 < 2^32."""
-    return np.int64(((_word(dice) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+    return np.int64(((next_word(dice) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @compiled
@@ -104,7 +105,7 @@ def _deal(order: Any, left: Any, visits: Any, user: Any, dice: Any) -> None:
             if taken < here:
                 for turn in range(taken):
                     last = begin + here - 1 - turn
-                    other = begin + _below(here - turn, dice)
+                    other = begin + below(here - turn, dice)
                     order[last], order[other] = order[other], order[last]
             for place in range(begin + here - taken, begin + here):
                 user[at] = order[place]
@@ -134,7 +135,7 @@ def _swap(
 ) -> None:
     holdings = np.uint64(len(pair))
     for _ in range(proposals):
-        word = _word(dice)
+        word = next_word(dice)
         one = np.int64(((word >> np.uint64(64 - _PLACE)) * holdings) >> np.uint64(_PLACE))
         word <<= np.uint64(_PLACE)
         other = np.int64(((word >> np.uint64(64 - _PLACE)) * holdings) >> np.uint64(_PLACE))
