@@ -22,7 +22,7 @@ from slogan.planning import solvers
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives import program_of
 from slogan.planning.objectives.frequent_pairs import frequent_pairs
-from slogan.planning.objectives.joint import Joint, part_names
+from slogan.planning.objectives.joint import Joint, part_names, program_of_part
 from slogan.planning.plan import plan
 from slogan.planning.solvers import Effort
 
@@ -192,6 +192,37 @@ def test_text_and_parameters_agree():
 
     assert made.parameters() == {"weights": text, "at_least": "diversity=4/5"}
     assert set(PARTS) == set(part_names())
+
+
+@settings(max_examples=60, deadline=None)
+@given(hist=small_logs, budget=small_budgets)
+def test_no_counts_gain_more_supports_than_the_bound_before_any_solver(hist, budget):
+    constraints = privacy_constraints(hist, budget)
+    mixture = joint(weights={"frequent_pairs": 1}).mixture(constraints)
+    (alone,) = program_of_part(mixture.parts[0], mixture, constraints).mixture.parts
+
+    every = itertools.product(*(range(int(u) + 1) for u in constraints.upper))
+    counts = (np.array(x, dtype=np.int64) for x in every)
+    gains = [mixture.amount(alone, x) for x in counts if constraints.allows(x)]
+
+    assert max(gains) <= alone.bound < np.inf
+
+
+def test_without_time_the_bound_of_a_joint_objective_is_finite():
+    table = np.random.default_rng(1).integers(0, 9, (40, 30))
+    constraints = privacy_constraints(
+        histogram(table.tolist()), PrivacyBudget(exp_epsilon=2, delta="0.5")
+    )
+    no_time = Effort(time_limit=1e-3)
+
+    def solve(program, **_limits):
+        answer = solvers.load("packing")(program, no_time)
+        return plan(answer.x, constraints), answer.bound
+
+    objective = Joint(weights={"output_size": 1, "frequent_pairs": 2}, min_support="1/50")
+    answer = solvers.load("packing")(program_of(objective, constraints, solve), no_time)
+
+    assert answer.bound < np.inf
 
 
 @pytest.mark.parametrize("solver", ["relaxed", "spe"])
