@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +31,11 @@ SEARCH = ("search-0", "search-1", "search-2")
 FIRST = {"highs": "plain", "scip": "default", "cpsat": "2 workers", "localmip": "two seeds"}
 """The variant to run where there is time for one only."""
 LONG = ("2,0.5", ("output_size", "diversity"))
-"""Of the shapes, the budget and the objectives for which peers are given more time."""
+"""Of the shapes, the budget that all peers get, and the objectives for which some get more time."""
+ALWAYS = ("packing", "highs", "relaxed")
+"""Of the shapes, the peers that every budget gets."""
+FOR_LARGEST = 5.0
+"""Seconds for the output size of F-UMP on the shapes: all peers get the same, whatever it is."""
 
 
 def main(argv: list[str]) -> None:
@@ -37,11 +43,14 @@ def main(argv: list[str]) -> None:
     options = _options(argv)
     question = "shapes" if options.shapes else "quality"
     store = Store(f"{question}-quick" if options.quick else question)
+    budgets = sorted(options.budgets, key=lambda budget: budget != LONG[0])
     cases = [
         Case(objective, log, *budget.split(","))
-        for log, objective, budget in product(options.logs, options.objectives, options.budgets)
+        for budget, objective, log in product(budgets, options.objectives, options.logs)
         if objective != "query_diversity" or has_several_pairs_of_a_query(log)
     ]
+    if options.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     if not options.tables:
         _announce(options.peers)
         for case in cases:
@@ -60,6 +69,7 @@ def _options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--peers", type=_words, default=PEERS)
     parser.add_argument("--seconds", type=float, help="for every peer; 30 if not given")
     parser.add_argument("--long-seconds", type=float, help=f"for {', '.join(PATIENT)}; 0 for none")
+    parser.add_argument("--cores", type=int, help="for every process; all if not given")
     parser.add_argument("--every-variant", action="store_true", help="in the long runs too")
     options = parser.parse_args(argv)
     logs = SHAPES if options.shapes else SEARCH[:1] if options.quick else SEARCH
@@ -86,20 +96,39 @@ def _answer(case: Case, store: Store, options: argparse.Namespace) -> None:
         variants = _variants(case, peer, seconds, store, options)
         if "absent" in harness.code(peer) or not variants:
             continue
+        limit = min(seconds, _useful(case, peer, store, options))
+        if limit <= 0:
+            continue
+        for_largest = FOR_LARGEST if options.shapes else options.seconds
         question = question or Question(
-            case=case, program=case.program(_largest(case, store, options.seconds))
+            case=case, program=case.program(_largest(case, store, for_largest))
         )
         for variant in variants:
-            _say(f"{time.strftime('%H:%M:%S')} {case.key}: {peer}, {seconds:g} s")
-            for tried, record in harness.ask(question, peer, variant, seconds).items():
+            _say(f"{time.strftime('%H:%M:%S')} {case.key}: {peer}, {limit:.3g} s")
+            for tried, record in harness.ask(question, peer, variant, limit).items():
                 store.keep(tables.key(case, peer, tried, seconds), record)
                 _say(f"    {tried}: {tables.words(record)}")
 
 
+def _useful(case: Case, peer: str, store: Store, options: argparse.Namespace) -> float:
+    """How long a peer can still show something about a shape.
+
+    Where packing and HiGHS have proven the same optimum, others can only be faster to prove it.
+    """
+    if not options.shapes or peer in ALWAYS[:2]:
+        return math.inf
+    both = [tables.current(store, case, first, options.seconds) for first in ALWAYS[:2]]
+    mine, other = (next(iter(records.values()), {}) for records in both)
+    if not (mine.get("proven") and other.get("proven")):
+        return math.inf
+    same = math.isclose(mine["value"], other["value"], abs_tol=1e-9)
+    return (mine["seconds"] - tables.GRACE) / tables.FACTOR if same else math.inf
+
+
 def _asked(case: Case, options: argparse.Namespace) -> list[tuple[str, float]]:
-    """Peers and times; of the shapes, only one budget has presolved and patient peers."""
+    """Peers and times; of the shapes, only one budget has all peers, and patient ones."""
     all_of_them = not options.shapes or case.budget == LONG[0]
-    peers = [peer for peer in options.peers if all_of_them or not peer.endswith(PRESOLVED)]
+    peers = [peer for peer in options.peers if all_of_them or peer in ALWAYS]
     patient = [peer for peer in peers if peer in PATIENT and options.long_seconds]
     if options.shapes and not (all_of_them and case.objective in LONG[1]):
         patient = []

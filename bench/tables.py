@@ -8,6 +8,8 @@ from bench.machine import line
 from bench.store import Record, Store
 
 OURS = "packing"
+FACTOR, GRACE = 1.5, 0.3
+"""It should prove an optimum in at most this many times the time of the fastest, plus seconds."""
 
 
 def key(case: Case, peer: str, variant: str, seconds: float) -> str:
@@ -159,10 +161,12 @@ def _slower(store: Store, cases: list[Case], peers: tuple[str, ...], seconds: fl
             continue
         known += 1
         first = min(proofs, key=lambda peer: proofs[peer])
-        if not mine["proven"] or mine["seconds"] > 1.5 * proofs[first] + 0.3:
+        if not mine["proven"] or mine["seconds"] > FACTOR * proofs[first] + GRACE:
             own = f"{mine['seconds']:.3g} s" if mine["proven"] else "not at all"
             late.append(f"{case.log} {case.budget} ({own}, {first} {proofs[first]:.3g} s)")
-    quick = f"- {OURS} proves the optimum in at most 1.5 × the fastest peer's time + 0.3 s"
+    quick = (
+        f"- {OURS} proves the optimum in at most {FACTOR:g} × the fastest peer's time + {GRACE:g} s"
+    )
     return [f"{quick} in {known - len(late)} of {known}; not in {'; '.join(late) or 'none'}"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ VARIANTS = ("plain", "unary")
 
 
 def solve(folder: Path, variant: str, seconds: float) -> Proposal:
-    """Two threads, presolve on, and a tolerance at which a tie is not a violation."""
+    """As many threads as cores, presolve on, and a tolerance at which a tie is not a violation."""
     begin = time.monotonic()
     given = Problem.load(folder)
     asked, back = (given, None) if variant == "plain" else unary(given)
@@ -50,7 +51,7 @@ def _loaded(asked: Problem, seconds: float) -> highspy.Highs:
     highs.silent()
     for option, value in {
         "time_limit": seconds,
-        "threads": 2,
+        "threads": len(os.sched_getaffinity(0)),
         "parallel": "on",
         "presolve": "on",
         "mip_rel_gap": 0.0,

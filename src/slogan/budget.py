@@ -13,6 +13,8 @@ Number = str | int | float | Decimal | Fraction
 
 _DIGITS = 40
 _LARGEST_POWER = 300
+_IN_FULL = 1e5
+"""Numbers from here on are written without decimals."""
 _LARGEST_EPSILON = 600
 
 
@@ -68,6 +70,12 @@ def at_most(number: Number, digits: int = 4) -> str:
 def at_least(number: Number, digits: int = 4) -> str:
     """A number for people, rounded down: 2.718 for e, 0 for 0."""
     return _shown(number, digits, ROUND_FLOOR) if number else "0"
+
+
+def readable(number: float) -> str:
+    """A number for people: whole and large ones in full, others with six digits."""
+    in_full = float(number).is_integer() or abs(number) >= _IN_FULL
+    return f"{number:,.0f}" if in_full else f"{number:,.6g}"
 
 
 def _shown(number: Number, digits: int, rounding: str) -> str:

@@ -1,4 +1,4 @@
-"""PairHistogram: how often each user clicked each query-url pair, as integers without any text."""
+"""PairHistogram and Events: who clicked what, how often and when, as integers without any text."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from slogan.arrays import Ints
+from slogan.arrays import Ints, Narrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,71 @@ class Remainder:
     hist: PairHistogram
     users: Ints
     pairs: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Events:
+    """The rows of a log in their columns of time, rank and session.
+
+    Row r: user[r] searched for query[r], and clicked pair[r] if it is not negative, count[r] times.
+    Searches without a click are rows too. Rows are sorted by user, second, pair, rank, session,
+    query and count, so their order in the log is moot.
+    """
+
+    user: Ints
+    """As in the histogram; users without any click come after its users."""
+    pair: Ints
+    """As in the histogram; −1 if nothing was clicked."""
+    query: Ints
+    """The query, by its number in `PairHistogram.query`; −1 if no pair has this query."""
+    count: Ints
+    second: Narrow | None
+    """Local time in seconds since the first midnight of the period, clamped into the period; −1 for
+    a row without a time. None if time was not asked for, and so are the next two."""
+    rank: Narrow | None
+    """From 1; 0 for a row without a rank."""
+    session: Narrow | None
+    """The log's own sessions, each of one user, numbered from 0 by user; −1 for none."""
+    users: int
+    """All users: those of the histogram, and those who only searched."""
+    days: int
+    """The declared length of the period; 0 without time."""
+    weekday: int
+    """Of the first day of the period; 0 is Monday."""
+
+    def sorted(self) -> "Events":
+        """The same rows in their order."""
+        keys = (self.second, self.pair, self.rank, self.session, self.query, self.count)
+        order = np.lexsort([key for key in (self.user, *keys) if key is not None][::-1])
+        names = ("user", "pair", "query", "count", "second", "rank", "session")
+        columns = {name: getattr(self, name) for name in names}
+        return replace(self, **{n: c[order] for n, c in columns.items() if c is not None})
+
+    def __repr__(self) -> str:
+        return f"<Events: {len(self.user)} rows of {self.users} users, {self.days} days>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MadeEvents:
+    """The rows of made-up users, one for each click and each search without a click.
+
+    The clicks add up to an `Output`, which has the same users.
+    """
+
+    user: Ints
+    pair: Ints
+    """−1 if nothing was clicked."""
+    query: Ints
+    """As in `Events`, never negative: the query of the pair, or the one searched for."""
+    second: Narrow | None
+    """As in `Events`; None leaves the column empty, and so with the next two."""
+    rank: Narrow | None
+    """As in `Events`."""
+    session: Narrow | None
+    """Any number; rows of one user with the same number are one session; −1 for none."""
+
+    def __repr__(self) -> str:
+        return f"<MadeEvents: {len(self.user)} rows>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

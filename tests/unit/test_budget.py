@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slogan.budget import PrivacyBudget, exact, exp_rounded_down
+from slogan.budget import PrivacyBudget, exact, exp_rounded_down, readable
 from slogan.errors import BudgetError
 
 
@@ -111,3 +111,18 @@ def test_a_refusal_names_the_number_that_was_given():
         PrivacyBudget(exp_epsilon=1, delta="0.1")
     with pytest.raises(BudgetError, match=r"^epsilon must be above 0 and at most 600, got 601\b"):
         PrivacyBudget(epsilon=601, delta="0.1")
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (1234567, "1,234,567"),
+        (1234567.0, "1,234,567"),
+        (1234567.8, "1,234,568"),
+        (641.25, "641.25"),
+        (-0.125, "-0.125"),
+        (0, "0"),
+    ],
+)
+def test_large_numbers_are_not_written_as_powers_of_ten(number, shown):
+    assert readable(number) == shown

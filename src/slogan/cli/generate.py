@@ -21,8 +21,9 @@ def generate(
     clicks_per_user: float = 95.1,
     format: Annotated[
         str | None,
-        Parameter(help="tsv, csv, jsonl, parquet or aol. By default the file's name decides."),
+        Parameter(help="tsv, csv, jsonl, parquet, aol or ubi. By default the file's name decides."),
     ] = None,
+    events: Annotated[bool, Parameter(negative="")] = False,
     force: Annotated[bool, Parameter(negative="", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
@@ -36,6 +37,10 @@ def generate(
         Number of users.
     seed
         The same seed gives the same log.
+    events
+        Write each click, and each search without one, with its time, rank and session, from
+        2006-03-01 to 2006-05-31. Sessions have topics, hours and days have their shares, and lower
+        ranks are clicked less.
     clicks_per_user
         Mean number of clicks. The paper's sample of AOL's log has 95.1, the whole log about 28.
     """
@@ -51,6 +56,7 @@ def generate(
             seed=seed,
             format=format,
             clicks_per_user=clicks_per_user,
+            events=events,
             progress=watch,
         )
     show(_Generated(str(out), users, seed, out.stat().st_size), str, json=json)

@@ -17,8 +17,7 @@ UNIT = 1 << 16
 """An energy of 1, in the steps that energies are rounded to."""
 _LUCK = 12
 _PLACE = 26
-MOST_HOLDINGS = 1 << _PLACE
-"""A slot is drawn with this many bits."""
+"""Bits that draw a slot: of more than 2^26 holdings only some are swapped."""
 _UNLUCKY = np.rint(-np.log((np.arange(1 << _LUCK) + 0.5) / (1 << _LUCK)) * UNIT).astype(np.int64)
 """Quantiles of the exponential law: how much energy a swap may lose."""
 _IMPOSSIBLE = np.int64(-(1 << 60))
@@ -73,7 +72,8 @@ def together(users: Users, category: Ints, categories: int) -> Ints:
 
 
 @compiled
-def _word(dice: Any) -> Any:
+def next_word(dice: Any) -> Any:
+    """The next 64 random bits."""
     dice[0] += _STEP
     word = dice[0]
     word = (word ^ (word >> np.uint64(30))) * _FIRST
@@ -82,9 +82,9 @@ def _word(dice: Any) -> Any:
 
 
 @compiled
-def _below(bound: Any, dice: Any) -> Any:
+def below(bound: Any, dice: Any) -> Any:
     """A number from 0 to bound − 1 < 2^32."""
-    return np.int64(((_word(dice) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+    return np.int64(((next_word(dice) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @compiled
@@ -105,7 +105,7 @@ def _deal(order: Any, left: Any, visits: Any, user: Any, dice: Any) -> None:
             if taken < here:
                 for turn in range(taken):
                     last = begin + here - 1 - turn
-                    other = begin + _below(here - turn, dice)
+                    other = begin + below(here - turn, dice)
                     order[last], order[other] = order[other], order[last]
             for place in range(begin + here - taken, begin + here):
                 user[at] = order[place]
@@ -135,7 +135,7 @@ def _swap(
 ) -> None:
     holdings = np.uint64(len(pair))
     for _ in range(proposals):
-        word = _word(dice)
+        word = next_word(dice)
         one = np.int64(((word >> np.uint64(64 - _PLACE)) * holdings) >> np.uint64(_PLACE))
         word <<= np.uint64(_PLACE)
         other = np.int64(((word >> np.uint64(64 - _PLACE)) * holdings) >> np.uint64(_PLACE))

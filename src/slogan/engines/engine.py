@@ -21,7 +21,7 @@ from slogan.errors import (
     OptionError,
     SingleUserError,
 )
-from slogan.histogram import LogSize, Output, PairHistogram, Remainder
+from slogan.histogram import Events, LogSize, MadeEvents, Output, PairHistogram, Remainder
 from slogan.logs.columns import Columns
 from slogan.logs.rows import MOST_CLICKS
 from slogan.logs.searchlog import SearchLog
@@ -118,6 +118,15 @@ class Counted:
         return size(self, *texts), size(self.hist, *shared)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A second log with the numbers of the first."""
+
+    hist: PairHistogram
+    events: Events | None = None
+    """None if they are not wanted, or if nothing was clicked."""
+
+
 class Engine(Protocol):
     """Two verbs, count and write; the texts of a log stay inside its engine."""
 
@@ -127,7 +136,12 @@ class Engine(Protocol):
         ...
 
     def count(
-        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+        self,
+        log: SearchLog,
+        *,
+        unique_pairs: bool = False,
+        listed: Sequence[Pair] = (),
+        with_events: bool = False,
     ) -> Counted:
         """Count a log and remember the texts behind the numbers of its histogram.
 
@@ -136,15 +150,24 @@ class Engine(Protocol):
             unique_pairs: Whether the histogram holds every pair and every user of the log, or the
                 shared pairs and their users only. The whole one may stay with the engine.
             listed: Public pairs, which get numbers too; only with `unique_pairs`.
+            with_events: Whether to keep what `events` needs; only with `unique_pairs`.
         """
         ...
 
-    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+    def events(self) -> Events:
+        """The rows of a log that was counted with events, in the columns it asks for.
+
+        They are in the order that `Events` documents, whichever engine counts.
+        """
+        ...
+
+    def count_beside(self, log: SearchLog, users: Whose, *, with_events: bool = False) -> Beside:
         """Count a second log with the numbers of the counted one; what is new comes after.
 
         Args:
             log: The second log.
             users: Which of its users are users of the counted log.
+            with_events: Whether its events are wanted too.
         """
         ...
 
@@ -163,13 +186,21 @@ class Engine(Protocol):
         """
         ...
 
-    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
+    def write(
+        self,
+        output: Output,
+        pseudonyms: list[str] | None,
+        target: Path,
+        made: MadeEvents | None = None,
+    ) -> None:
         """Write an output with the columns, types and format of the counted log.
 
         Args:
             output: Who is shown with how many clicks of which pair.
             pseudonyms: The name for each shown user, by ascending user number; None keeps real IDs.
             target: The file to write, or the folder if the engine writes in parts.
+            made: The rows of the output, if it has more columns than pairs and their clicks; of a
+                log that was counted with events.
         """
         ...
 
@@ -243,6 +274,10 @@ class Advice:
     """Shared pairs if queries and urls were folded."""
     fold_clicks: int
     """Clicks on them."""
+    shared_queries: int
+    """Queries that two users have or more, whatever they click."""
+    query_clicks: int
+    """Clicks on them. Without the url, all of these could be released."""
     similar_users: int
     """User-IDs that differ from another in spaces or leading zeros only."""
 
@@ -294,31 +329,52 @@ def require_clicks(clicks: int, rows_without_click: int) -> None:
 
 
 def with_numbers_of(
-    first: PairHistogram, second: PairHistogram, *, user: Ints, pair: Ints, query: Ints
-) -> PairHistogram:
-    """The second histogram with the numbers of the first; what is new comes after.
+    first: PairHistogram,
+    second: PairHistogram,
+    *,
+    user: Ints,
+    pair: Ints,
+    query: Ints,
+    events: tuple[Events, Ints] | None = None,
+) -> Beside:
+    """A second log with the numbers of the first; what is new comes after.
 
     Given are for each user and each pair of the second the number in the first, or −1, and for each
-    pair that of its query.
+    pair that of its query; so too for each of the events, if they are wanted.
     """
     queries = int(first.query.max(initial=-1)) + 1
     new = np.flatnonzero(query < 0)
     query = query.copy()
     query[new] = queries + np.unique(second.query[new], return_inverse=True)[1]
-    users = _after(user, first.users)
-    return PairHistogram.of_rows(
+    users, pairs = _after(user, first.users), _after(pair, first.pairs)
+    hist = PairHistogram.of_rows(
         user=users[second.user],
-        pair=_after(pair, first.pairs)[second.pair],
+        pair=pairs[second.pair],
         count=second.count,
         users=max(first.users, int(users.max(initial=-1)) + 1),
         query=np.concatenate([first.query, query[pair < 0]]),
     )
+    if events is None:
+        return Beside(hist=hist)
+    # Who only searched comes after everybody else; −1 stays what it is.
+    rows, known = events
+    more = hist.users + np.arange(rows.users - second.users)
+    queries_now = np.full(int(second.query.max(initial=-1)) + 2, -1, dtype=np.int64)
+    queries_now[second.query] = query
+    changed = replace(
+        rows,
+        user=np.concatenate([users, more])[rows.user],
+        pair=np.append(pairs, -1)[rows.pair],
+        query=np.where(known < 0, queries_now[rows.query], known),
+        users=hist.users + len(more),
+    )
+    return Beside(hist=hist, events=changed.sorted())
 
 
-def none_beside(first: PairHistogram) -> PairHistogram:
+def none_beside(first: PairHistogram) -> Beside:
     """A second log without any click."""
     nobody = np.zeros(0, dtype=np.int64)
-    return replace(first, user=nobody, pair=nobody, count=nobody)
+    return Beside(hist=replace(first, user=nobody, pair=nobody, count=nobody))
 
 
 def _after(numbers: Ints, taken: int) -> Ints:

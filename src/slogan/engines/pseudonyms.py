@@ -55,10 +55,15 @@ def id_kind(user_type: str, count_type: str | None, *, fresh: bool) -> IdKind | 
 
 
 def _limit(sql_type: str) -> int:
-    """The largest integer that a column of this type surely holds; 0 for no number."""
+    """The largest ID that a column of this type surely holds."""
+    return _EXACT if sql_type in _TEXTS else largest_integer(sql_type)
+
+
+def largest_integer(sql_type: str) -> int:
+    """The largest integer that a column of numbers surely holds; 0 for any other type."""
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
         return min(10 ** (int(digits[1]) - int(digits[2])) - 1, _EXACT)
-    return _EXACT if sql_type in _TEXTS else _LARGEST.get(sql_type, 0)
+    return _LARGEST.get(sql_type, 0)
 
 
 def _narrow(role: str, sql_type: str) -> OptionError:

@@ -25,10 +25,10 @@ Law: TypeAlias = tuple[float, float]
 # calls frequent.
 _SPREAD = 1.75  # standard deviation of the logarithm of a user's activity ...
 _MOST_ACTIVE = 2.9  # ... which is cut at this many standard deviations
-_SITE_SHARE = 0.472  # of sessions that look for a site by its name ...
+_SITE_SHARE = 0.472  # of searches that look for a site by its name ...
 _SHY_USERS = 0.275  # ... but this share of the users hardly ever does
-_PERSONAL_SHARE = 0.08  # of sessions about people that no other user searches for
-_FAMOUS_SHARE = 0.45  # of site sessions that look for a site everybody knows
+_PERSONAL_SHARE = 0.08  # of searches about people that no other user searches for
+_FAMOUS_SHARE = 0.45  # of site searches that look for a site everybody knows
 _FAMOUS_LAW: Law = (2.2, 1.505)
 _SITE_LAW: Law = (0.64, 1.0)
 _FAVOURITE_LAW: Law = (0.40, 1.0)  # which of the user's own sites
@@ -44,36 +44,59 @@ _FAVOURITES = 80
 _SITES_OF_A_TOPIC = 600
 _SHY_SHARE = 0.05
 _GOLDEN_RATIO = 0.6180339887498949
-# A session is about the user's first, second or third interest, or else about anything.
+# A search is about the user's first, second or third interest, or else about anything.
 _INTERESTS: Floats = np.array([0.50, 0.80, 0.92])
 _SPELLINGS: Floats = np.array([0.55, 0.75, 0.90])
 _TOPICS: Floats = np.cumsum(1 / (np.arange(1, len(vocabulary.TOPICS)) + 10.0))
 
-_DAYS = 92
-_DAY = 86_400
+SEARCHES_PER_CHUNK = 1 << 17
+"""Drawn at once, for a log of any size in bounded memory."""
+DAYS = 92
+"""Length of the period of a log."""
+DAY = 86_400
+"""In seconds."""
+_LARGEST_ANON_ID = 24_999_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """The users, numbered from 0: how many sessions each has, who seldom looks for sites."""
+    """The users, numbered from 0: how many searches each has, who seldom looks for sites."""
 
     seed: int
-    sessions: Ints
+    searches: Ints
     shy: Flags
 
     def person(self, user: Ints) -> Keys:
         """The key from which all that a user does is drawn."""
         return _person(user, seed=self.seed)
 
-    def chunks(self, sessions: int) -> Iterator[tuple[int, int]]:
-        """Ranges of users with at most this many sessions, or one user with more."""
-        total = np.cumsum(self.sessions)
+    def chunks(self, searches: int) -> Iterator[tuple[int, int]]:
+        """Ranges of users with at most this many searches, or one user with more."""
+        total = np.cumsum(self.searches)
         first = 0
         while first < len(total):
             before = int(total[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(total, before + sessions, side="right")))
+            last = max(first + 1, int(np.searchsorted(total, before + searches, side="right")))
             yield first, last
             first = last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searches:
+    """Searches that end in a click, user by user."""
+
+    user: Ints
+    key: Keys
+    """From which all that is drawn of the search comes."""
+    topic: Ints
+    site: Ints
+    """The site that is looked for; -1 where none is."""
+    query: Ints
+
+    def at(self, rows: Ints) -> "Searches":
+        """These searches, in this order."""
+        chosen = {column.name: getattr(self, column.name)[rows] for column in fields(self)}
+        return Searches(**chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +116,7 @@ class Clicks:
     def one_by_one(self) -> "tuple[Clicks, Ints]":
         """One row for each click instead, and which click on its pair it is, from 0."""
         row = np.repeat(np.arange(len(self.user)), self.count)
-        return replace(self.at(row), count=np.ones_like(row)), _count_up(self.count)
+        return replace(self.at(row), count=np.ones_like(row)), count_up(self.count)
 
 
 def draw_crowd(users: int, *, seed: int, clicks_per_user: float) -> Crowd:
@@ -109,29 +132,29 @@ def draw_crowd(users: int, *, seed: int, clicks_per_user: float) -> Crowd:
     activity = np.exp(_SPREAD * deviation)
     site = _SITE_SHARE * (1 - (1 - _SHY_SHARE) * _SHY_USERS)
     results = sum(_NEXT_RESULT**n for n in range(_RESULTS))
-    clicks_per_session = site / (1 - _SITE_AGAIN) + (1 - site) * results / (1 - _AGAIN)
-    wanted = activity * (clicks_per_user / clicks_per_session / float(activity.mean()))
-    sessions = np.maximum(1, floor(wanted + chance(person, "rounding")))
-    return Crowd(seed=seed, sessions=sessions, shy=quantile * _GOLDEN_RATIO % 1 < _SHY_USERS)
+    clicks_per_search = site / (1 - _SITE_AGAIN) + (1 - site) * results / (1 - _AGAIN)
+    wanted = activity * (clicks_per_user / clicks_per_search / float(activity.mean()))
+    searches = np.maximum(1, floor(wanted + chance(person, "rounding")))
+    return Crowd(seed=seed, searches=searches, shy=quantile * _GOLDEN_RATIO % 1 < _SHY_USERS)
 
 
 def draw_clicks(crowd: Crowd, first: int, last: int) -> Clicks:
     """All that the users from `first` up to `last` click, one row for each user and pair."""
-    return _merged(_clicked(*_sessions(crowd, first, last)))
+    return _merged(clicked(draw_searches(crowd, first, last))[0])
 
 
-def _sessions(crowd: Crowd, first: int, last: int) -> tuple[Ints, Keys, Ints, Ints, Ints]:
-    """User, key, topic, site and query of each; the site is -1 where none is looked for."""
-    user = np.repeat(np.arange(first, last), crowd.sessions[first:last])
-    nth = _count_up(crowd.sessions[first:last])
+def draw_searches(crowd: Crowd, first: int, last: int) -> Searches:
+    """All that the users from `first` up to `last` search for."""
+    user = np.repeat(np.arange(first, last), crowd.searches[first:last])
+    nth = count_up(crowd.searches[first:last])
     person = crowd.person(user)
-    key = _key(person, nth)
+    key = child_key(person, nth)
     drawn, likely = chance(key, "kind"), np.where(crowd.shy[user], _SHY_SHARE, 1.0) * _SITE_SHARE
     other = np.where(drawn < likely + _PERSONAL_SHARE, PERSONAL, TOPICAL)
     kind = np.where(drawn < likely, SITE, other)
-    # People return to the sites they know: the session chooses among the user's own choices.
+    # People return to the sites they know: the search chooses among the user's own choices.
     favourite = _rank(chance(key, "favourite"), _FAVOURITE_LAW, _FAVOURITES)
-    choice = np.where(kind == SITE, _key(person, len(_INTERESTS) + favourite), key)
+    choice = np.where(kind == SITE, child_key(person, len(_INTERESTS) + favourite), key)
     topic = _topic(person, choice)
     topic[(kind == SITE) & (chance(choice, "famous") < _FAMOUS_SHARE)] = 0
     site = np.where(
@@ -139,7 +162,7 @@ def _sessions(crowd: Crowd, first: int, last: int) -> tuple[Ints, Keys, Ints, In
         _rank(chance(choice, "rank"), _FAMOUS_LAW, vocabulary.SITES),
         _rank(chance(choice, "rank"), _SITE_LAW, _SITES_OF_A_TOPIC),
     )
-    habit = chance(_key(person, site * len(vocabulary.TOPICS) + topic), "spelling")
+    habit = chance(child_key(person, site * len(vocabulary.TOPICS) + topic), "spelling")
     named = site * vocabulary.SPELLINGS + np.searchsorted(_SPELLINGS, habit)
     question = _rank(chance(choice, "rank"), _QUESTION_LAW, vocabulary.QUESTIONS)
     personal = floor(chance(person, "first personal") * vocabulary.PERSONALS) + nth
@@ -148,34 +171,50 @@ def _sessions(crowd: Crowd, first: int, last: int) -> tuple[Ints, Keys, Ints, In
     )
     home = np.where(kind == PERSONAL, floor(chance(person, "home") * vocabulary.TOWNS), 0)
     query = vocabulary.number(kind=kind, topic=topic, home=home, rank=rank)
-    return user, key, topic, np.where(kind == SITE, site, -1), query
+    site = np.where(kind == SITE, site, -1)
+    return Searches(user=user, key=key, topic=topic, site=site, query=query)
+
+
+def reworded(searches: Searches, draw: Keys) -> Ints:
+    """Another query for what is searched for: the same site spelt again, or a question near it."""
+    question = _rank(chance(draw, "question"), _QUESTION_LAW, vocabulary.QUESTIONS)
+    spelling = np.searchsorted(_SPELLINGS, chance(draw, "spelling"))
+    wants_site = searches.site >= 0
+    return vocabulary.number(
+        kind=np.where(wants_site, SITE, TOPICAL),
+        topic=searches.topic,
+        rank=np.where(wants_site, searches.site * vocabulary.SPELLINGS + spelling, question),
+    )
 
 
 def _topic(person: Keys, choice: Keys) -> Ints:
     which = np.searchsorted(_INTERESTS, chance(choice, "interest"))
-    source = np.where(which < len(_INTERESTS), _key(person, which), choice)
+    source = np.where(which < len(_INTERESTS), child_key(person, which), choice)
     return np.searchsorted(_TOPICS, chance(source, "topic") * float(_TOPICS[-1])) + 1
 
 
-def _clicked(user: Ints, key: Keys, topic: Ints, site: Ints, query: Ints) -> Clicks:
+def clicked(searches: Searches) -> tuple[Clicks, Ints]:
+    """What is clicked on the page of each search, from above, and the search of each row."""
+    key, query, site = searches.key, searches.query, searches.site
     wants_site = site >= 0
-    more = np.minimum(_geometric(chance(key, "more"), _NEXT_RESULT), _RESULTS - 1)
-    skipped = _geometric(chance(key, "skipped"), _SKIP_RESULT)
+    more = np.minimum(geometric(chance(key, "more"), _NEXT_RESULT), _RESULTS - 1)
+    skipped = geometric(chance(key, "skipped"), _SKIP_RESULT)
     results = np.where(wants_site, 1, 1 + more)
-    nth = _count_up(results)
-    row = np.repeat(np.arange(len(results)), results)  # of the session
+    nth = count_up(results)
+    row = np.repeat(np.arange(len(results)), results)
     rank = np.where(wants_site[row], 1, 1 + skipped[row] + nth)
-    page = _key(_key(np.zeros(len(row), dtype=np.uint64), query[row]), rank)
+    page = child_key(child_key(np.zeros(len(row), dtype=np.uint64), query[row]), rank)
     result = _rank(chance(page, "url"), _URL_LAW, vocabulary.URLS)
     url = np.where(wants_site[row], site[row], result)
     again = np.where(wants_site, _SITE_AGAIN, _AGAIN)[row]
-    return Clicks(
-        user=user[row],
+    clicks = Clicks(
+        user=searches.user[row],
         query=query[row],
-        url=vocabulary.number(topic=topic[row], rank=url),
-        count=1 + _geometric(chance(_key(key[row], nth), "again"), again),
+        url=vocabulary.number(topic=searches.topic[row], rank=url),
+        count=1 + geometric(chance(child_key(key[row], nth), "again"), again),
         rank=rank,
     )
+    return clicks, row
 
 
 def _merged(clicks: Clicks) -> Clicks:
@@ -187,16 +226,16 @@ def _merged(clicks: Clicks) -> Clicks:
 
 def seconds(crowd: Crowd, clicks: Clicks, *, nth: Ints) -> Ints:
     """When each pair is clicked for the n-th time, in seconds since the log began."""
-    visit = _key(_key(crowd.person(clicks.user), clicks.query), nth)
+    visit = child_key(child_key(crowd.person(clicks.user), clicks.query), nth)
     # The mean of two draws, shifted: quiet nights, and busiest at three in the afternoon.
     hour = (chance(visit, "morning") + chance(visit, "evening")) / 2 + 0.125
-    time = floor(chance(visit, "day") * _DAYS) * _DAY + floor(hour % 1 * _DAY)
-    return np.minimum(time + 20 * clicks.rank, _DAYS * _DAY - 1)
+    time = floor(chance(visit, "day") * DAYS) * DAY + floor(hour % 1 * DAY)
+    return np.minimum(time + 20 * clicks.rank, DAYS * DAY - 1)
 
 
 def chance(key: Keys, purpose: str) -> Floats:
     """A number in [0, 1) for each key; those of two purposes are independent."""
-    drawn = _key(key ^ np.uint64(zlib.crc32(purpose.encode())), np.zeros(1, dtype=np.int64))
+    drawn = child_key(key ^ np.uint64(zlib.crc32(purpose.encode())), np.zeros(1, dtype=np.int64))
     return np.asarray(drawn >> np.uint64(11), dtype=np.float64) * 2.0**-53
 
 
@@ -206,10 +245,10 @@ def floor(x: Floats) -> Ints:
 
 
 def _person(user: Ints, *, seed: int) -> Keys:
-    return _key(np.full(len(user), seed % 2**64, dtype=np.uint64), user)
+    return child_key(np.full(len(user), seed % 2**64, dtype=np.uint64), user)
 
 
-def _key(parent: Keys, child: Ints) -> Keys:
+def child_key(parent: Keys, child: Ints) -> Keys:
     """A key for each child of each parent, as good as random (SplitMix64)."""
     x = parent + (child.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -228,10 +267,17 @@ def _rank(drawn: Floats, law: Law, size: int) -> Ints:
     return np.minimum(floor(flat * (ratio - 1)), size - 1)
 
 
-def _geometric(drawn: Floats, again: float | Floats) -> Ints:
+def geometric(drawn: Floats, again: float | Floats) -> Ints:
+    """How often it happens again, by a draw and the chance of each time."""
     return floor(np.log1p(-drawn) / np.log(again))
 
 
-def _count_up(lengths: Ints) -> Ints:
+def count_up(lengths: Ints) -> Ints:
     """0, 1, … for each length in turn."""
     return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def anon_id(crowd: Crowd, user: Ints) -> Ints:
+    """User-IDs that look like AOL's."""
+    step = max(1, _LARGEST_ANON_ID // len(crowd.searches))
+    return 1 + user * step + floor(chance(crowd.person(user), "anon_id") * step)

@@ -1,7 +1,7 @@
 """Write seeded made-up click logs with the shape of the paper's Table 3."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,33 +10,53 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.errors import InputError, StorageError
-from slogan.generation.crowd import Clicks, Crowd, chance, draw_clicks, draw_crowd, floor, seconds
+from slogan.generation.crowd import (
+    SEARCHES_PER_CHUNK,
+    Crowd,
+    anon_id,
+    chance,
+    draw_clicks,
+    draw_crowd,
+    floor,
+    seconds,
+)
+from slogan.generation.events import BEGINS, draw_events
+from slogan.generation.ubi import LINES, searches
 from slogan.generation.vocabulary import text_macros
 from slogan.progress import Progress, shown
 from slogan.storage.atomic import check_outside_releases
 from slogan.storage.database import connected, reason
 from slogan.storage.folders import scratch_folder
 
-FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol")
+FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol", "ubi")
 
-_FORMAT_OF_SUFFIX = {".aol.tsv": "aol", ".txt": "aol", **{f".{name}": name for name in FORMATS[:4]}}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_FORMAT_OF_SUFFIX = {
+    ".aol.tsv": "aol",
+    ".txt": "aol",
+    ".ubi.jsonl": "ubi",
+    **{f".{name}": name for name in FORMATS[:4]},
+}
+_COMPRESSIONS = {".gz": ", COMPRESSION gzip", ".zst": ", COMPRESSION zstd"}
 _COPY_OPTIONS = {
     "tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
     "csv": "FORMAT csv, HEADER",
     "jsonl": "FORMAT json",
     "parquet": "FORMAT parquet, COMPRESSION zstd",
     "aol": "FORMAT csv, HEADER, DELIMITER '\t'",
+    "ubi": "FORMAT csv, HEADER false, QUOTE '', ESCAPE ''",
 }
 _TRIPLETS = 'SELECT "user", query_text(query) AS query, url_text(url) AS url, "count" FROM numbers'
-_EVENTS = """
-SELECT "user" AS "AnonID", query_text(query) AS "Query",
-       TIMESTAMP '2006-03-01' + to_seconds("time") AS "QueryTime",
-       nullif("rank", 0) AS "ItemRank", CASE WHEN "rank" > 0 THEN url_text(url) END AS "ClickURL"
+_TIME = f"""TIMESTAMP '{BEGINS}' + to_seconds("time")"""
+_RANK, _URL = """nullif("rank", 0)""", """CASE WHEN "rank" > 0 THEN url_text(url) END"""
+_AOL = f"""
+SELECT "user" AS "AnonID", query_text(query) AS "Query", {_TIME} AS "QueryTime",
+       {_RANK} AS "ItemRank", {_URL} AS "ClickURL"
+FROM numbers"""
+_EVENTS = f"""
+SELECT "user", query_text(query) AS query, {_URL} AS url, {_TIME} AS "time", {_RANK} AS "rank",
+       "user" || '-' || "session" AS "session"
 FROM numbers"""
 
-_SESSIONS_PER_CHUNK = 1 << 17
-_LARGEST_ANON_ID = 24_999_999
 _IDLE_PAGES = 0.5
 
 
@@ -47,6 +67,7 @@ def generate(
     seed: int = 0,
     format: str | None = None,
     clicks_per_user: float = 95.1,
+    events: bool = False,
     progress: Progress | bool | None = None,
 ) -> None:
     """Write a synthetic click log; the same arguments give the same bytes.
@@ -60,6 +81,9 @@ def generate(
         seed: Any integer.
         format: One of `FORMATS`, where the name of the target does not say.
         clicks_per_user: The mean number of clicks of a user.
+        events: Whether to write each click and each search without a click, with time, rank and
+            session: sessions about a topic, hours and weekdays, days on which some queries are
+            popular, and lower ranks clicked less. The clicks are those of the log without events.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     target = Path(target)
@@ -72,13 +96,14 @@ def generate(
             # One thread: the order of rows, and so the bytes, must not depend on the machine.
             connection.execute("SET threads = 1; SET memory_limit = '800MB'")
             connection.execute(text_macros())
-            _draw(connection, crowd, kind, on_progress)
-            _spell(connection, written, kind, compression)
+            _draw(connection, crowd, _columns(kind, events=events), on_progress)
+            source = {"aol": _AOL, "ubi": LINES}.get(kind, _EVENTS if events else _TRIPLETS)
+            _spell(connection, source, written, _COPY_OPTIONS[kind] + compression)
         written.replace(target)
 
 
 def _kind(target: Path, *, given: str | None) -> tuple[str, str]:
-    """The format, and how the file is compressed."""
+    """The format, and DuckDB's option for the compression."""
     name = target.name.lower()
     suffix = next((s for s in _COMPRESSIONS if name.endswith(s)), "")
     plain = name.removesuffix(suffix)
@@ -133,39 +158,54 @@ def _clearly(target: Path) -> Generator[None]:
         ) from cause
 
 
+def _columns(kind: str, *, events: bool) -> Callable[[Crowd, int, int], dict[str, Ints]]:
+    """What draws the columns of some users; UBI has events in any case."""
+    if kind == "ubi":
+        return searches
+    if events:
+        return _events
+    return _unrelated_events if kind == "aol" else _triplets
+
+
 def _draw(
-    connection: duckdb.DuckDBPyConnection, crowd: Crowd, kind: str, progress: Progress
+    connection: duckdb.DuckDBPyConnection,
+    crowd: Crowd,
+    columns: Callable[[Crowd, int, int], dict[str, Ints]],
+    progress: Progress,
 ) -> None:
-    columns = _events if kind == "aol" else _triplets
-    for first, last in crowd.chunks(_SESSIONS_PER_CHUNK):
-        connection.register("chunk", columns(crowd, draw_clicks(crowd, first, last)))
+    for first, last in crowd.chunks(SEARCHES_PER_CHUNK):
+        connection.register("chunk", columns(crowd, first, last))
         connection.execute("CREATE TABLE IF NOT EXISTS numbers AS SELECT * FROM chunk LIMIT 0")
         connection.execute("INSERT INTO numbers SELECT * FROM chunk")
         connection.unregister("chunk")
-        users = len(crowd.sessions)
+        users = len(crowd.searches)
         progress("generate", f"{last:,} of {users:,} users", last / users)
 
 
-def _spell(
-    connection: duckdb.DuckDBPyConnection, written: Path, kind: str, compression: str
-) -> None:
-    source = _EVENTS if kind == "aol" else _TRIPLETS
-    options = _COPY_OPTIONS[kind] + (f", COMPRESSION {compression}" if compression else "")
+def _spell(connection: duckdb.DuckDBPyConnection, source: str, written: Path, options: str) -> None:
     path = str(written.absolute()).replace("'", "''")
     connection.execute(f"COPY ({source}) TO '{path}' ({options})")
 
 
-def _triplets(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
+def _triplets(crowd: Crowd, begin: int, end: int) -> dict[str, Ints]:
     """One row for each user and pair, in the order of their first clicks."""
+    clicks = draw_clicks(crowd, begin, end)
     first = seconds(crowd, clicks, nth=np.zeros_like(clicks.user))
     rows = clicks.at(np.lexsort((first, clicks.user)))
-    user = _anon_id(crowd, rows.user)
+    user = anon_id(crowd, rows.user)
     return {"user": user, "query": rows.query, "url": rows.url, "count": rows.count}
 
 
-def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
+def _events(crowd: Crowd, begin: int, end: int) -> dict[str, Ints]:
+    rows = draw_events(crowd, begin, end)
+    user = anon_id(crowd, rows.user)
+    numbers = {"user": user, "query": rows.query, "time": rows.searched, "rank": rows.rank}
+    return {**numbers, "url": rows.url, "session": rows.session}
+
+
+def _unrelated_events(crowd: Crowd, begin: int, end: int) -> dict[str, Ints]:
     """One row for each click, and some for pages on which nothing was clicked (rank 0)."""
-    each, nth = clicks.one_by_one()
+    each, nth = draw_clicks(crowd, begin, end).one_by_one()
     time = seconds(crowd, each, nth=nth)
     page = crowd.person(each.user) ^ time.astype(np.uint64)
     idle = np.flatnonzero(chance(page, "idle") < _IDLE_PAGES)
@@ -177,11 +217,6 @@ def _events(crowd: Crowd, clicks: Clicks) -> dict[str, Ints]:
     rows = each.at(row)
     order = np.lexsort((rank, rows.url, rows.query, when, rows.user))
     rows = rows.at(order)
-    user = _anon_id(crowd, rows.user)
+    user = anon_id(crowd, rows.user)
     numbers = {"user": user, "query": rows.query, "time": when[order]}
     return {**numbers, "rank": rank[order], "url": rows.url}
-
-
-def _anon_id(crowd: Crowd, user: Ints) -> Ints:
-    step = max(1, _LARGEST_ANON_ID // len(crowd.sessions))
-    return 1 + user * step + floor(chance(crowd.person(user), "anon_id") * step)

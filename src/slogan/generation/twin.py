@@ -10,13 +10,12 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.errors import InputError
-from slogan.generation.crowd import draw_clicks, draw_crowd
+from slogan.generation.crowd import SEARCHES_PER_CHUNK, draw_clicks, draw_crowd
 from slogan.histogram import PairHistogram
 from slogan.progress import Progress, silent
 
 MOST_CLICKS = 1_500_000
 """A larger twin takes more than a few seconds; it gets fewer users instead."""
-_SESSIONS_PER_CHUNK = 1 << 17
 _MOST_USERS = 10**10
 
 
@@ -59,7 +58,7 @@ def twin_of(
     drawn = max(1, min(users, int(most_clicks / clicks_per_user)))
     crowd = draw_crowd(drawn, seed=seed, clicks_per_user=clicks_per_user)
     parts = list[np.ndarray[tuple[int, int], np.dtype[np.int64]]]()
-    for first, last in crowd.chunks(_SESSIONS_PER_CHUNK):
+    for first, last in crowd.chunks(SEARCHES_PER_CHUNK):
         clicks = draw_clicks(crowd, first, last)
         parts.append(np.stack((clicks.user, clicks.query, clicks.url, clicks.count)))
         progress("made-up log", f"{last:,} of {drawn:,} users", last / drawn)

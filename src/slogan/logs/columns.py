@@ -1,9 +1,9 @@
-"""Columns: which column of a log is the user, the query, the url and the count."""
+"""Columns: which column of a log is the user, query, url and count; and its time, rank, session."""
 
 import difflib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slogan.errors import LogFormatError, MissingColumnError, OptionError
@@ -34,7 +34,15 @@ _KNOWN_AS = {
         *("pageurl", "document", "documentid", "docid", "item", "itemid", "product", "productid"),
     ),
     "count": ("count", "clicks", "frequency", "clickcount", "numberofclicks", "hits", "searches"),
+    # Of these, AOL's alone: nothing more is asked of a log than its curator knows of.
+    "time": ("querytime",),
+    "rank": ("itemrank",),
+    "session": (),
 }
+ROLES = ("user", "query", "url", "count")
+"""What all verbs model."""
+EVENT_ROLES = ("time", "rank", "session")
+"""What synthetic users can have besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +56,46 @@ class Columns:
     """None for a log of queries without clicks: its items are queries, not query-url pairs."""
     count: str | None
     """None for a log of events: each row is one click, or one search."""
+    time: str | None = None
+    """None if the log has none or it is not asked for, as for the next two."""
+    rank: str | None = None
+    session: str | None = None
 
     @property
     def roles(self) -> dict[str, str]:
-        """The name of the column for each role that has one."""
-        roles = {"user": self.user, "query": self.query, "url": self.url, "count": self.count}
-        return {role: name for role, name in roles.items() if name is not None}
+        """The name of the column for each role that all verbs model, if it has one."""
+        return self._named(ROLES)
+
+    @property
+    def event_roles(self) -> dict[str, str]:
+        """The name of the column for each of time, rank and session that is asked for."""
+        return self._named(EVENT_ROLES)
+
+    def _named(self, roles: tuple[str, ...]) -> dict[str, str]:
+        named = {role: getattr(self, role) for role in roles}
+        return {role: name for role, name in named.items() if name is not None}
 
     def path(self, name: str) -> tuple[str, ...]:
         """The column of a name, and the fields inside it that lead to its value."""
         return path_of(name, self.names)
 
-    @property
-    def emptied(self) -> tuple[str, ...]:
-        """The columns that come back empty."""
-        modelled = {self.path(name)[0] for name in self.roles.values()}
+    def without_events(self) -> "Columns":
+        """The same columns for a verb that models neither time nor rank nor session."""
+        return replace(self, time=None, rank=None, session=None)
+
+    def filled(self, roles: Collection[str]) -> dict[str, str]:
+        """The name of the column for each role that has values, if of events these have."""
+        events = {role: name for role, name in self.event_roles.items() if role in roles}
+        return self.roles | events
+
+    def emptied(self, filled: Collection[str] = ()) -> tuple[str, ...]:
+        """The columns that come back empty if these event roles are filled."""
+        modelled = {self.path(name)[0] for name in self.filled(filled).values()}
         return tuple(name for name in self.names if name not in modelled)
 
-    @property
-    def kept_fields(self) -> tuple[str, ...]:
+    def kept_fields(self, filled: Collection[str] = ()) -> tuple[str, ...]:
         """The paths to fields inside columns; other fields of these columns come back empty."""
-        return tuple(name for name in self.roles.values() if name not in self.names)
+        return tuple(name for name in self.filled(filled).values() if name not in self.names)
 
 
 def path_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -83,7 +110,7 @@ def path_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
 def assign_roles(
     names: tuple[str, ...], given: dict[str, str | None], *, show: bool, nested: bool = False
 ) -> Columns:
-    """Find out which column is the user, the query, the url and the count.
+    """Find out which column has which role.
 
     Args:
         names: The log's column names.
@@ -94,14 +121,19 @@ def assign_roles(
     _require_names(names)
     inside = {role: n for role, n in given.items() if nested and n and path_of(n, names)}
     roles: dict[str, Any] = {
-        role: inside.get(role) or _role(role, names, given[role], show=show) for role in _KNOWN_AS
+        role: inside.get(role) or _role(role, names, given.get(role), show=show)
+        for role in _KNOWN_AS
     }
+    for role in EVENT_ROLES:  # what is found does not displace what is named
+        others = {name for other, name in roles.items() if other != role}
+        if given.get(role) is None and roles[role] in others:
+            roles[role] = None
     for role, name in roles.items():
         if name is None and role in ("user", "query"):
             raise _missing(_which(role, names), role, names, show=show)
     chosen = [name for name in roles.values() if name is not None]
     if len(set(chosen)) != len(chosen):
-        hint = "--user, --query, --url and --count must name different columns"
+        hint = "the options from --user to --session must name different columns"
         raise OptionError("one column is given two meanings", hint=hint)
     return Columns(names=names, **roles)
 
@@ -138,7 +170,7 @@ def known_names(role: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _role(role: str, names: tuple[str, ...], given: str | None, *, show: bool) -> str | None:
-    if given in NONE and role in ("url", "count"):
+    if given in NONE and role not in ("user", "query"):
         return None
     if given in names:
         return given

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, cast
 
-from slogan.logs.columns import NONE, known_names
+from slogan.logs.columns import EVENT_ROLES, NONE, known_names
 from slogan.logs.files import open_bytes, reported
 from slogan.logs.searchlog import Form, Schema
 from slogan.logs.text import LONGEST_LINE, decoded, split_fields
+from slogan.logs.ubi import columns_from
 from slogan.storage.database import connected
 
 ROWS = 1_000
@@ -56,7 +57,7 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
     """The columns of a log with their kinds and roles; fields of nested ones by their paths."""
     if form.format == "parquet":
         kinds = dict(_leaves(schema))
-    elif form.format == "jsonl":
+    elif form.format in ("jsonl", "ubi"):
         kinds = {name: _kind(values) for name, values in _keys(form).items()}
     else:
         rows = list(_rows(form, len(schema)))
@@ -67,6 +68,8 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
         for role, given in roles.items()
         if given not in NONE
     }
+    if form.format == "ubi":
+        taken = {name: role for role, name in columns_from(roles).roles.items()}
     columns = (ColumnKind(name=n, kind=k, role=taken.get(n)) for n, k in kinds.items())
     return Header(columns=tuple(columns), declared=form.format == "parquet", keys=keys)
 
@@ -74,7 +77,7 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
 def _detected(role: str, names: tuple[str, ...], *, keys: bool) -> str | None:
     """The column that is read for a role without being named."""
     if keys:
-        return role
+        return None if role in EVENT_ROLES else role
     return next(iter(known_names(role, names)), None)
 
 
@@ -88,7 +91,7 @@ def _kind(values: list[str]) -> str:
     return "text" if known else "empty"
 
 
-def _lines(form: Form) -> Iterator[str]:
+def first_lines(form: Form) -> Iterator[str]:
     """The first lines of the log's files that can be decoded, without their headers."""
     for file in form.files:
         with reported(file), open_bytes(file, form.compression) as data:
@@ -101,7 +104,7 @@ def _lines(form: Form) -> Iterator[str]:
 
 
 def _rows(form: Form, width: int) -> Iterator[tuple[str, ...]]:
-    for line in islice(_lines(form), ROWS):
+    for line in islice(first_lines(form), ROWS):
         fields = split_fields(line, form.format, form.delimiter)
         if len(fields) == width:
             yield fields
@@ -110,7 +113,7 @@ def _rows(form: Form, width: int) -> Iterator[tuple[str, ...]]:
 def _keys(form: Form) -> dict[str, list[str]]:
     """The keys of the first objects and their values; those of objects inside by their paths."""
     found: dict[str, list[str]] = {}
-    for line in islice(_lines(form), ROWS):
+    for line in islice(first_lines(form), ROWS):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

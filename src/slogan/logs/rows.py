@@ -4,6 +4,7 @@ The verifier reads the same rows with separate code: `verification/plain_reader.
 """
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
+_NO_URL = "(url IS NULL OR url = '')"
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
 
@@ -44,32 +46,43 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if "ENUM" in sql_type.upper() else sql_type
 
 
-def rows_sql(source: str, fields: Fields) -> str:
-    """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any."""
+def rows_sql(source: str, fields: Fields, beside: Mapping[str, str] | None = None) -> str:
+    """SELECT user, query, url, clicks and the reason why a row cannot be counted, if any.
+
+    With expressions `beside` over the source, their values too under these names, and whether the
+    row is a `search` without a click.
+    """
     blank = "\"user\" = ''" if fields.user_type == "VARCHAR" else "FALSE"
     clicks = "1" if fields.count is None else _number(fields.count)
-    url, no_click = f"({fields.url})::VARCHAR", f"WHEN url IS NULL OR url = '' THEN '{NO_CLICK}'"
+    url, no_click = f"({fields.url})::VARCHAR", f"WHEN {_NO_URL} THEN '{NO_CLICK}'"
     query = f"({fields.query})::VARCHAR"
     if fields.fold:
         query, url = folded_query(query), folded_url(url)
     if fields.searches:
         url, no_click = f"coalesce({url}, '')", ""
-    return f"""
-        SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
-            WHEN unreadable IS NOT NULL THEN unreadable
-            {no_click}
+    faults = f"""
             WHEN "user" IS NULL OR {blank} THEN 'user missing'
             WHEN query IS NULL OR query = '' THEN 'query missing'
             WHEN n IS NULL OR isnan(n) THEN 'count missing'
             WHEN n < 0 THEN 'count negative'
             WHEN n = 0 THEN 'count zero'
             WHEN n >= {MOST_CLICKS} THEN 'count huge'
-            WHEN n <> floor(n) THEN 'count fractional'
-        END AS reason
+            WHEN n <> floor(n) THEN 'count fractional'"""
+    named = inside = ""
+    if beside is not None:
+        search = f"unreadable IS NULL AND {_NO_URL} AND (CASE {faults} END) IS NULL"
+        search = "FALSE" if fields.searches else search
+        named = "".join(f", {name}" for name in beside) + f", {search} AS search"
+        inside = "".join(f", {value} AS {name}" for name, value in beside.items())
+    return f"""
+        SELECT "user", query, url, TRY_CAST(n AS BIGINT) AS clicks, CASE
+            WHEN unreadable IS NOT NULL THEN unreadable
+            {no_click} {faults}
+        END AS reason {named}
         FROM (SELECT ({fields.user})::{fields.user_type} AS "user",
               {query} AS query, {url} AS url,
               {clicks}::DOUBLE AS n,
-              {fields.unreadable} AS unreadable FROM {source})"""
+              {fields.unreadable} AS unreadable {inside} FROM {source})"""
 
 
 def _number(value: str) -> str:
@@ -103,7 +116,7 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
     plain = f"string_split(line, {literal(log.delimiter)})"
-    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL"}
+    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL", "ubi": "NULL"}
     return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
 
 
@@ -133,23 +146,60 @@ def _names(files: tuple[Path, ...]) -> str:
     return "[" + ", ".join(literal(plain_glob(f)) for f in files) + "]"
 
 
+_VALID = "CASE WHEN json_valid(line) THEN line END"
+
+
+def event_fields_of(log: SearchLog) -> dict[str, str]:
+    """Where time, rank and session are, as far as they are asked for; NULL for nested values."""
+    roles = log.columns.event_roles
+    kinds = (_kind(log, name) for name in roles.values())
+    values = zip(roles, _places(log, roles).values(), kinds, strict=True)
+    return {
+        role: f"CASE WHEN {kind} IN ('OBJECT', 'ARRAY') THEN NULL ELSE {place} END"
+        if log.format in _JSON
+        else place
+        for role, place, kind in values
+    }
+
+
+def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
+    """SQL of the value in the column of each role."""
+    names = log.columns.names
+    if log.format == "ubi":
+        return {role: f"json_extract_string(doc, {_ubi(name)})" for role, name in roles.items()}
+    paths = {role: log.columns.path(name) for role, name in roles.items()}
+    if log.format == "parquet":
+        return {role: field_sql(path) for role, path in paths.items()}
+    if log.format == "jsonl":
+        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
+        return {role: f"json_extract_string({_VALID}, {p})" for role, p in pointers.items()}
+    return {role: f"c[{names.index(name) + 1}]" for role, name in roles.items()}
+
+
+def _ubi(name: str) -> str:
+    """Where a field of UBI is in its document; its name is the path."""
+    return literal(json_pointer(*name.split(".")))
+
+
+def _kind(log: SearchLog, name: str) -> str:
+    """SQL of the kind of value that JSON has in a column."""
+    if log.format == "ubi":
+        return f"json_type(doc, {_ubi(name)})"
+    return f"json_type({_VALID}, {literal(json_pointer(*log.columns.path(name)))})"
+
+
 def fields_of(log: SearchLog) -> Fields:
     """Where the four roles are found in the rows of `source_sql`."""
-    names, columns = log.columns.names, log.columns.roles
-    paths = {role: log.columns.path(name) for role, name in columns.items()}
+    columns = log.columns.roles
+    places = _places(log, columns)
     if log.format == "parquet":
-        fields = {role: field_sql(path) for role, path in paths.items()}
-        return Fields(**fields, searches=log.counts_searches, fold=log.fold)
+        return Fields(**places, searches=log.counts_searches, fold=log.fold)
     if log.format == "jsonl":
-        valid = "CASE WHEN json_valid(line) THEN line END"
-        pointers = {role: literal(json_pointer(*path)) for role, path in paths.items()}
-        kinds = ", ".join(f"json_type({valid}, {pointer})" for pointer in pointers.values())
-        unreadable = f"""WHEN json_type({valid}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
+        kinds = ", ".join(_kind(log, name) for name in columns.values())
+        unreadable = f"""WHEN json_type({_VALID}) IS DISTINCT FROM 'OBJECT' THEN 'unreadable'
             WHEN list_has_any([{kinds}], ['OBJECT', 'ARRAY']) THEN 'nested'"""
-        places = {role: f"json_extract_string({valid}, {p})" for role, p in pointers.items()}
     else:
-        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(names)} THEN 'unreadable'"
-        places = {role: f"c[{names.index(name) + 1}]" for role, name in columns.items()}
+        unreadable = f"WHEN len(c) IS DISTINCT FROM {len(log.columns.names)} THEN 'unreadable'"
     if log.format == "csv":
         unreadable = f"WHEN c IS NULL AND line IS NOT NULL THEN {literal(OPEN_QUOTE)} {unreadable}"
     return Fields(
@@ -175,7 +225,11 @@ _WORDS_FOR = {
     "user missing": "the user-ID is missing",
     "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
+    "user long": "the user-ID has more than 100 characters, which UBI does not allow",
+    "object long": "the object_id has more than 256 characters, which UBI does not allow",
+    "query unclear": "queries of one user with the same query_id have different texts",
 }
+_JSON = ("jsonl", "ubi")
 _NO_OBJECT = "not a JSON object"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
@@ -191,7 +245,7 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     what = _WORDS_FOR.get(reason, reason)
     if reason == "unreadable":
         columns = f"not {len(log.columns.names)} columns"
-        what = _NO_OBJECT if log.format == "jsonl" else columns
+        what = _NO_OBJECT if log.format in _JSON else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
     if what == _NO_OBJECT:
         file = where.partition(", line ")[0]
@@ -204,6 +258,11 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
             "name the fields inside, such as --user user.id, and --count none if there is no "
             f"count; slogan inspect LOG --show-header lists them; else {hint}"
         )
+    if log.format == "ubi" and reason == "nested":
+        hint = f"name the user by a field that is a text: --user user_id; else {hint}"
+    if log.format == "ubi" and reason == "query missing":
+        what = "an event has no user_query, and its user no query with its query_id"
+        hint = f"give the files of queries too; else {hint}"
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count (none if absent), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
@@ -214,6 +273,8 @@ def copy_options(log: SearchLog) -> str:
     if log.format == "parquet":
         return "FORMAT parquet, COMPRESSION zstd"
     packing = PACKINGS[log.compression]
+    if log.format == "ubi":
+        return f"FORMAT csv, HEADER false, QUOTE '', ESCAPE '', COMPRESSION {packing}"
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
     raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from slogan.errors import LogFormatError, OptionError
-from slogan.logs.columns import NONE, Columns, assign_roles
+from slogan.logs.columns import EVENT_ROLES, NONE, Columns, assign_roles, known_names
 from slogan.logs.databases import Database, database
 from slogan.logs.files import (
+    ending_of,
     expand,
     format_of,
     parquet_schema,
@@ -27,6 +28,8 @@ from slogan.logs.text import (
     usual_delimiter,
     with_delimiter,
 )
+from slogan.logs.times import AUTO, Period, TimeFormat, format_from, period_from
+from slogan.logs.ubi import TIME, actions_from, columns_from, iso_from
 from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
@@ -38,6 +41,7 @@ _SERVERS = {
     "mariadb": "export the table: mariadb --batch -e 'SELECT …' DATABASE > log.tsv",
     "mongodb": "export the collection: mongoexport --collection=NAME --out=log.jsonl",
 }
+_DECLARING = {"parquet": "Parquet", "ubi": "UBI"}
 Searches = Literal["clicked", "all"]
 Schema = tuple[tuple[str, str], ...]
 """The columns that are declared, in order, and their types; a type that is not declared is text."""
@@ -56,7 +60,7 @@ class Form:
     table: object | None = None
     """The table in memory or in a database, if the log is one."""
     format: str
-    """tsv, csv, jsonl or parquet; a release of a table is a Parquet file."""
+    """tsv, csv, jsonl, ubi or parquet; a release of a table is a Parquet file."""
     compression: str = ""
     """The ending of compressed text files, such as ".gz"; empty without compression."""
     header: bool = True
@@ -69,7 +73,7 @@ class Form:
     @property
     def suffix(self) -> str:
         """The ending of a file in this log's format."""
-        return f".{self.format}{self.compression}"
+        return ending_of(self.format) + self.compression
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +86,14 @@ class SearchLog(Form):
     """Whether searches without a click are left out, or counted as pairs with an empty url."""
     fold: bool = False
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
+    click_actions: tuple[str, ...] = ()
+    """The action_names of the events of UBI that are clicks; empty for other formats."""
+    period: Period | None = None
+    """The declared days of the log; set if it has times."""
+    time_format: str = AUTO
+    """How times are written, as declared; by the type of the column for auto."""
+    undated: str | None = None
+    """The column of times that is empty for want of a period."""
 
     def __repr__(self) -> str:
         parts = len(self.files) + len(self.addresses)
@@ -89,6 +101,11 @@ class SearchLog(Form):
         where = f"{parts} {self.format} {files}" if self.table is None else _called(self.table)
         roles = ", ".join(f"{role}={name!r}" for role, name in self.columns.roles.items())
         return f"<SearchLog: {where}, {roles}>"
+
+    @property
+    def numeric_time(self) -> str | None:
+        """The column of the time if times are numbers by their declared format."""
+        return self.columns.time if TimeFormat(self.time_format).numeric else None
 
     @property
     def counts_events(self) -> bool:
@@ -122,6 +139,12 @@ def read(
     on_bad_row: str = "error",
     searches: str = "clicked",
     fold: bool = False,
+    click_action: str | None = None,
+    time: str | None = None,
+    rank: str | None = None,
+    session: str | None = None,
+    period: Period | str | None = None,
+    time_format: str = AUTO,
     sql: str | None = None,
     peek: Peek | None = None,
 ) -> SearchLog:
@@ -130,7 +153,7 @@ def read(
     Args:
         source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
             FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
-        format: tsv, csv, jsonl or parquet, if the file name does not show it.
+        format: tsv, csv, jsonl, ubi or parquet, if the file name does not show it.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
             JSON Lines the keys are user, query, url and count unless they are named here. A field
             inside a column of Parquet or JSON Lines is named by its path, such as who.id.
@@ -146,11 +169,22 @@ def read(
         searches: Leave out searches without a click ("clicked"), or count them too ("all").
         fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
             last slash of the url; they are released folded.
+        click_action: The action_name of clicks in UBI, or several with commas between them: click
+            if not given. A release has the first.
+        time: The column of the time, for `synthesize`; needs `period`. AOL's is found in the header
+            if there is a period. "none" leaves it empty, as for the next two.
+        rank: The column of the rank of the clicked result; AOL's is found in the header.
+        session: The column of the session, if the log has its own.
+        period: The first and the last day of the log, FROM/TO, which are published; other times
+            count as the nearest in it.
+        time_format: iso, epoch, epoch-ms, iso with the offset to write, or a pattern of strftime;
+            "auto" for columns with a type of time, and for AOL's.
         sql: A query of a database, in place of a table.
         on_bad_row: "error" stops at a row that cannot be read, "skip" counts and reports it.
         peek: Looks up the columns of a log at an address; see `slogan.engines`.
     """
     roles = {"user": user, "query": query, "url": url, "count": count}
+    roles |= {"time": time, "rank": rank, "session": session}
     if on_bad_row not in ("error", "skip"):
         raise OptionError(
             "on_bad_row is 'error' or 'skip'", hint="leave it out to stop at bad rows"
@@ -167,15 +201,23 @@ def read(
         sql=sql,
         peek=peek,
     )
+    actions = actions_from(click_action, form.format)
     typed = form.format in ("jsonl", "parquet")
-    found = assign_roles(
-        tuple(name for name, _ in schema),
-        roles,
-        show=typed or columns is not None,
-        nested=typed and (form.table is None or isinstance(form.table, Database)),
+    days = period_from(period, None if time in NONE else time)
+    if days is None:
+        roles["time"] = "none"
+    found = (
+        columns_from(roles)
+        if form.format == "ubi"
+        else assign_roles(
+            tuple(name for name, _ in schema),
+            roles,
+            show=typed or columns is not None,
+            nested=typed and (form.table is None or isinstance(form.table, Database)),
+        )
     )
     for file in _here(form) if form.format == "parquet" else ():
-        require_modest(file, found.roles)
+        require_modest(file, found.roles | found.event_roles)
     if isinstance(form.table, Database):
         form = replace(form, table=_only(form.table, found))
     return SearchLog(
@@ -184,7 +226,20 @@ def read(
         skip_bad_rows=on_bad_row == "skip",
         searches=searches,
         fold=fold,
+        click_actions=actions,
+        period=None if found.time is None else days,
+        time_format=format_from(
+            iso_from(time_format) if form.format == "ubi" else time_format,
+            found.time,
+            typed=form.format == "parquet",
+        ),
+        undated=_time_of(form, found) if days is None and time is None else None,
     )
+
+
+def _time_of(form: Form, columns: Columns) -> str | None:
+    """The column that has times by its name."""
+    return TIME if form.format == "ubi" else next(iter(known_names("time", columns.names)), None)
 
 
 def declare(
@@ -209,16 +264,17 @@ def declare(
         files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
         return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
-        return Form(table=source, format="parquet"), _texts(_table_columns(source))
+        return _declared_by_table(source, format)
     addresses = _addresses(paths)
     files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     sign = None if delimiter is None else delimiter_from(delimiter)
     if sign is not None and kind not in ("tsv", "csv"):
         raise OptionError(f"{kind} files have no delimiter", hint="leave --delimiter out")
-    if columns is not None and kind == "parquet":
+    if columns is not None and kind in _DECLARING:
         raise OptionError(
-            "--columns is for files that do not declare their columns, and Parquet does",
+            f"--columns is for files that do not declare their columns, and {_DECLARING[kind]} "
+            "does",
             hint="name single columns with --user, --query, --url, --count",
         )
     form = Form(
@@ -227,7 +283,7 @@ def declare(
         addresses=addresses,
         format=kind,
         compression=compression,
-        header=columns is None or kind == "jsonl",
+        header=kind == "jsonl" or (columns is None and kind != "ubi"),
         encoding=encoding_from(encoding, kind),
     )
     for file in _here(form) if kind != "parquet" else ():
@@ -238,13 +294,32 @@ def declare(
         sign = sign or usual_delimiter(kind)
         kind = with_delimiter(kind, sign, fixed=format is not None)
         return replace(form, format=kind, delimiter=sign), _texts(columns)
-    if kind == "jsonl":
-        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
-        named = (
-            (name or role).partition(".")[0] for role, name in roles.items() if name not in NONE
-        )
-        return form, _texts(columns or tuple(dict.fromkeys(named)))
+    if kind in ("jsonl", "ubi"):
+        return form, _texts(columns or _keys(form, roles))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
+
+
+def _declared_by_table(table: object, format: str | None) -> tuple[Form, Schema]:
+    """The columns of a table in memory."""
+    if format == "ubi":
+        hint = "give the files of queries and events; a table of clicks needs no --format"
+        raise OptionError("UBI is read from files, not from a table", hint=hint)
+    return Form(table=table, format="parquet"), _texts(_table_columns(table))
+
+
+def _keys(form: Form, roles: dict[str, str | None]) -> tuple[str, ...]:
+    """The keys of JSON Lines that are read: no line may declare them, as it belongs to one user."""
+    if form.format == "ubi":
+        if form.addresses:
+            hint = "download the files first, or join them in Spark and give a DataFrame of clicks"
+            raise OptionError("UBI is read from files on this machine", hint=hint)
+        return columns_from(roles).names
+    named = (
+        (name or role).partition(".")[0]
+        for role, name in roles.items()
+        if name not in NONE and (name is not None or role not in EVENT_ROLES)
+    )
+    return tuple(dict.fromkeys(named))
 
 
 def _refuse_options_of_files(given: dict[str, bool]) -> None:
@@ -301,8 +376,9 @@ def _only(table: Database, columns: Columns) -> Database:
     """The table with the columns that are needed, none of which is nested."""
     with connected() as sql:
         kinds = {name: sql.sqltype(kind) for name, kind in table.schema}
-        require_flat(str(table), kinds, columns.roles)
-    wanted = dict.fromkeys(columns.path(name)[0] for name in columns.roles.values())
+        roles = columns.roles | columns.event_roles
+        require_flat(str(table), kinds, roles)
+    wanted = dict.fromkeys(columns.path(name)[0] for name in roles.values())
     return replace(table, wanted=tuple(wanted))
 
 
@@ -344,7 +420,8 @@ def declared_table(log: SearchLog) -> Any:
     table: Any = log.table
     if type(table).__module__.partition(".")[0] != "pandas":
         return table
-    roles = {name: role for role, name in log.columns.roles.items()}
+    named = log.columns.roles | log.columns.event_roles
+    roles = {name: role for role, name in named.items()}
     texts: dict[str, Any] = {}
     for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
         values = table[name]
@@ -354,8 +431,10 @@ def declared_table(log: SearchLog) -> Any:
     return table.assign(**texts)
 
 
-def _text(value: object, role: str) -> str:
+def _text(value: object, role: str) -> str | None:
     if isinstance(value, dict | list | tuple | set | bytes) or hasattr(value, "__array__"):
+        if role in EVENT_ROLES:
+            return None
         hint = "make it text or a number before you give the table"
         raise LogFormatError(f"the column of the {role} holds a nested value", hint=hint)
     return str(value)

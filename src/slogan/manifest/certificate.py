@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
+from slogan.budget import readable
 from slogan.errors import LogFormatError, OptionError
 from slogan.logs.searchlog import Columns
 from slogan.manifest.manifest import Manifest, Record
@@ -48,7 +49,7 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, not
 def _cell(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"<td style='text-align:left'>{escape('–' if value is None else str(value))}</td>"
-    return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:,.6g}</td>"
+    return f"<td>{readable(value)}</td>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +273,7 @@ class Certificate(Summary):
     """The query of a database that was the log; the curator's, for it may name people."""
     seed: int | None
     recipient: str | None = None
+    approver: str | None = None
     """For whom the release is; never published."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.budget import PrivacyBudget
+from slogan.budget import PrivacyBudget, readable
 from slogan.errors import EmptyPlanError, NothingLeftError, OutputSizeError
 from slogan.histogram import Output, PairHistogram, Remainder
 from slogan.modes import LaplaceCounts
@@ -78,14 +78,18 @@ class Planner:
 
     def _report(self, value: float, bound: float) -> None:
         percent = 100 * gap(value=value, bound=bound)
-        self.steps.note(f"best {value:,.6g}, at most {bound:,.6g} possible, gap {percent:.1f} %")
+        self.steps.note(
+            f"best {readable(value)}, at most {readable(bound)} possible, gap {percent:.1f} %"
+        )
 
     def _report_budget(self, lower: float, upper: float) -> None:
         enough = "" if upper == math.inf else f", {upper:.6g} is enough"
         self.steps.note(f"a budget per user of at least {lower:.6g} is needed{enough}")
 
     def _report_exposure(self, exposed: float, bound: float) -> None:
-        self.steps.note(f"{exposed:,.6g} users exposed, at least {bound:,.6g} are necessary")
+        self.steps.note(
+            f"{readable(exposed)} users exposed, at least {readable(bound)} are necessary"
+        )
 
     def _count_users(self, done: int, users: int) -> None:
         self.steps.note(f"{done:,} of {users:,} users")

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
+from slogan.budget import readable
+
 WIDTH, HEIGHT = 480, 300
 RIGHT, TOP = 24, 26
 _ACROSS, _UPRIGHT = (58, WIDTH - RIGHT), (HEIGHT - 46, TOP + 8)
@@ -278,7 +280,7 @@ class Line:
 def frontier_chart(lines: Sequence[Line], bound: Line | None, *, utility: str) -> Chart:
     """One line per δ, each named at its end, and the bound if there is one."""
     values = [value for line in lines for _, value in line.points]
-    reach = f"from {min(values):,.6g} to {max(values):,.6g}" if values else "over nothing"
+    reach = f"from {readable(min(values))} to {readable(max(values))}" if values else "over nothing"
     limit = "" if bound is None else " No output exceeds the dotted line."
     return line_chart(
         lines,
@@ -377,7 +379,7 @@ def _names(lines: Sequence[Line], x: Scale, y: Scale) -> list[str]:
 
 def _row(at: float, lines: Sequence[Line]) -> tuple[str, ...]:
     values = [dict(line.points).get(at) for line in lines]
-    return (f"{at:g}", *("–" if value is None else f"{value:,.6g}" for value in values))
+    return (f"{at:g}", *("–" if value is None else readable(value) for value in values))
 
 
 def support_chart(points: Sequence[tuple[float, float]]) -> Chart:

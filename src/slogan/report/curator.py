@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil
+from math import ceil, floor
 
 import numpy as np
 
 from slogan.arrays import Floats, Ints
-from slogan.budget import at_least, at_most
+from slogan.budget import at_least, at_most, readable
 from slogan.logs.words import worded_page
 from slogan.manifest.certificate import (
     Certificate,
@@ -22,7 +22,10 @@ from slogan.manifest.manifest import Manifest
 from slogan.manifest.uses import Uses
 from slogan.measures import SideBySide
 from slogan.measures.headlines import Row
+from slogan.measures.ranks import CLICK_RANKS, Ranks
+from slogan.measures.times import TIMES, Times
 from slogan.measures.triplets import TRIPLETS, DiffRatios
+from slogan.planning import objectives
 from slogan.report.charts import (
     Bars,
     Chart,
@@ -255,7 +258,7 @@ class CuratorPage(Page):
         if c.exposure_lower_bound is not None:
             exposed, least = c.exposed_users_expected, c.exposure_lower_bound
             return [
-                Fact(objective, f"{c.value:,.6g}", "as required"),
+                Fact(objective, readable(c.value), "as required"),
                 Fact("Exposed users", at_most(exposed, 6), f"expected; {c.status}"),
                 Fact("Proven bound", at_least(least, 6), "no plan of this utility exposes fewer"),
                 Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
@@ -264,15 +267,18 @@ class CuratorPage(Page):
             Fact(
                 part.name.replace("_", " ").capitalize(),
                 f"{part.share:.1%}",
-                f"of the best found for it alone: {part.value:,.6g} of {part.optimum:,.6g}, and no "
-                f"more than {part.bound:,.6g} is possible{_floor(part)}",
+                f"of the best found for it alone: {readable(part.value)} of "
+                f"{readable(part.optimum)}, and no more than "
+                f"{readable(part.bound)} is possible{_floor(part)}",
             )
             for part in c.parts
         ]
+        # What counts whole things is bounded by a whole number.
+        bound = floor(c.bound) if objectives.load(c.objective).is_packing else c.bound
         return [
-            Fact(objective, f"{c.value:,.6g}", solved),
+            Fact(objective, readable(c.value), solved),
             *parts,
-            Fact("Proven bound", f"{c.bound:,.6g}", f"{among} is better"),
+            Fact("Proven bound", readable(bound), f"{among} is better"),
             Fact("Gap", f"{c.gap:.2%}", f"between the two: the most that {rest}"),
             Fact("Limit m·b", f"{c.size_bound:,.0f}", f"clicks: {among} is larger"),
         ]
@@ -308,6 +314,10 @@ class CuratorPage(Page):
             charts.append(budget_chart(c.budget_use))
         if self.evaluation and (ratios := self.evaluation.release[TRIPLETS]):
             charts.append(_diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
+        if self.evaluation and (times := self.evaluation.release[TIMES]):
+            charts.append(_hour_chart(times.released_pairs or times.whole_log))
+        if self.evaluation and (ranks := self.evaluation.release[CLICK_RANKS]):
+            charts.append(_rank_chart(ranks.released_pairs or ranks.whole_log))
         return charts
 
     @property
@@ -369,6 +379,44 @@ def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
         f"are not shown{average}; {decimal(sum(ratios.below[:4]))} moved by less than 40%.",
         x_title="difference in percent",
         y_title="triplets",
+    )
+
+
+def _hour_chart(times: Times) -> Chart:
+    """When people search in the release and in the log."""
+    moved = times.hour_of_day
+    return bar_chart(
+        _beside([str(hour) for hour in range(24)], times.hours, times.hours_of_original),
+        name="hours",
+        title="Searches by hour of the day",
+        summary="" if moved is None else f"{moved:.1%} are at another hour than in the log.",
+        x_title="hour",
+        y_title="percent",
+    )
+
+
+def _rank_chart(ranks: Ranks) -> Chart:
+    """Which ranks are clicked in the release and in the log."""
+    moved = ranks.variation
+    return bar_chart(
+        _beside([str(rank) for rank in range(1, 11)], ranks.clicks, ranks.clicks_of_original),
+        name="ranks",
+        title="Clicks by rank on the first page",
+        summary="" if moved is None else f"{moved:.1%} are at another rank than in the log.",
+        x_title="rank",
+        y_title="percent",
+    )
+
+
+def _beside(names: list[str], release: list[int], log: list[int]) -> Bars:
+    shares = ([100 * n / max(1, sum(counts)) for n in counts] for counts in (release, log))
+    values, others = shares
+    return Bars(
+        names=names,
+        values=values,
+        others=others,
+        value_name="this release",
+        other_name="its pairs in the log",
     )
 
 

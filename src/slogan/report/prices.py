@@ -2,7 +2,7 @@
 
 import math
 
-from slogan.budget import PrivacyBudget, at_most
+from slogan.budget import PrivacyBudget, at_most, readable
 from slogan.manifest.certificate import BudgetPrices, LargerBudget, RelaxationPrices
 from slogan.planning.prices import LARGER, QUANTILES, TOP, Larger, Prices, Relaxed
 
@@ -96,7 +96,7 @@ def _sentence(
         would = f"give {gain:.1%} more {unit}" if gain else f"not give more {unit}"
     else:
         would = f"give at least {_down(gain):.1%} and at most {_up(most):.1%} more {unit}"
-    found = f"{larger.value:,.6g} in place of {value:,.6g}, found by solving again"
+    found = f"{readable(larger.value)} in place of {readable(value)}, found by solving again"
     alone = ""
     if relaxed is not None:
         alone = f"; the prices of the linear relaxation alone say {LARGER * relaxed.elasticity:.1%}"

@@ -25,6 +25,7 @@ from slogan.report.html import wording_digest
 from slogan.storage.untrusted import modest
 from slogan.verification.accounting import account_as_written, part
 from slogan.verification.contributions.one_pair import is_one
+from slogan.verification.events.form import plain_events
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.wording import names_of_log, words_of
 
@@ -86,6 +87,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "on_bad_row": _one_of("error", "skip"),
         "searches": _one_of("all"),
         "fold": _one_of("yes"),
+        **({"click_action": _are_actions} if manifest.log.format == "ubi" else {}),
         ITEMS: _one_of(QUERIES, SEARCHES),
         "contributions": _one_of("one", "auto"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
@@ -111,6 +113,13 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and is_label(value)
+
+
+def _are_actions(value: object) -> bool:
+    """Whether a value lists different action_names of UBI."""
+    actions = str(value).split(",")
+    plain = all(0 < len(one) <= 100 and one.isprintable() for one in actions)
+    return isinstance(value, str) and plain and len({*actions}) == len(actions)
 
 
 def _is_digest(value: object) -> bool:
@@ -164,7 +173,8 @@ def manifest_as_written(evidence: Evidence) -> Finding:
             ("user",),
         ),
         "has an invalid digest of its wording": _DIGEST.fullmatch(manifest.wording) is None,
-        "does not name the released log": log.file != f"log.{log.format}{log.compression}",
+        "does not name the released log": log.file
+        != f"log.{'ubi.jsonl' if log.format == 'ubi' else log.format}{log.compression}",
         "describes its columns in ways that do not follow from them": not _plain_log(manifest),
         "has an account that does not follow from its stages": not account_as_written(evidence),
         "has outputs that the mechanism cannot produce": not _plain_outputs(manifest),
@@ -184,8 +194,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _plain_log(manifest: Manifest) -> bool:
     """Whether items, emptied columns and delimiter are what the columns and the format say."""
     log = manifest.log
-    roles = [name for name in (log.user, log.query, log.url, log.count) if name is not None]
-    modelled = {path_of(name, log.columns)[:1] for name in roles}
+    modelled = {path_of(name, log.columns)[:1] for name in log.roles.values()}
     emptied = tuple(name for name in log.columns if (name,) not in modelled)
     searched = SEARCHES if manifest.parameters.get("searches") == "all" else PAIRS
     items = QUERIES if log.url is None else searched
@@ -195,6 +204,7 @@ def _plain_log(manifest: Manifest) -> bool:
         and (log.delimiter is None or log.delimiter in DELIMITERS.values())
         and (log.delimiter is None or log.format == "csv")
         and manifest.parameters.get(ITEMS, PAIRS) == items
+        and (log.events is None or plain_events(manifest))
     )
 
 

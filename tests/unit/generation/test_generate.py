@@ -34,6 +34,7 @@ TABLE_3 = {
     "shared pairs": 6_043,
 }
 NAMES = {"tsv": "a.tsv", "csv": "a.csv", "jsonl": "a.jsonl", "parquet": "a.parquet", "aol": "a.txt"}
+NAMES |= {"ubi": "a.ubi.jsonl"}
 
 
 def characteristics(log):
@@ -56,6 +57,11 @@ def read(log):
     if log.name.endswith(".txt"):
         source = f"""(SELECT AnonID AS "user", "Query" AS query, ClickURL AS url, 1 AS "count"
                       FROM read_csv('{log}', delim='\t') WHERE ClickURL IS NOT NULL)"""
+    elif log.name.endswith(".ubi.jsonl"):
+        source = f"""(SELECT q.client_id::BIGINT AS "user", q.user_query AS query,
+                             e.event_attributes.object.object_id AS url, 1 AS "count"
+                      FROM '{log}' q JOIN '{log}' e USING (query_id)
+                      WHERE q.action_name IS NULL AND e.action_name IS NOT NULL)"""
     else:
         source = f"'{log}'"
     rows = duckdb.sql(f'SELECT "user", query, url, sum("count") FROM {source} GROUP BY ALL')
@@ -192,7 +198,7 @@ def test_the_bytes_do_not_depend_on_the_chunks(tmp_path, monkeypatch, name, chun
     whole, pieces = tmp_path / name, tmp_path / f"pieces-{name}"
     generate(whole, users=60)
     calls = []
-    monkeypatch.setattr(module, "_SESSIONS_PER_CHUNK", chunk)
+    monkeypatch.setattr(module, "SEARCHES_PER_CHUNK", chunk)
     generate(pieces, users=60, progress=lambda step, note, share: calls.append(share))
 
     assert whole.read_bytes() == pieces.read_bytes()
@@ -202,7 +208,7 @@ def test_the_bytes_do_not_depend_on_the_chunks(tmp_path, monkeypatch, name, chun
 
 
 def test_memory_does_not_grow_with_the_number_of_users(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_SESSIONS_PER_CHUNK", 1 << 12)
+    monkeypatch.setattr(module, "SEARCHES_PER_CHUNK", 1 << 12)
     peaks = []
     for users in (400, 4_000):
         tracemalloc.start()
@@ -219,7 +225,7 @@ def test_every_format_holds_the_same_histogram(tmp_path):
         generate(tmp_path / name, users=80, seed=3)
         found[kind] = read(tmp_path / name)
 
-    assert set(found) == set(FORMATS)
+    assert {*found, "ubi"} == set(FORMATS)  # which test_ubi.py reads
     assert len(found["tsv"]) > 1_000
     assert all(histogram == found["tsv"] for histogram in found.values())
 
@@ -390,7 +396,7 @@ def test_activity_is_spread_evenly_over_its_quantiles():
     The clicks of the busiest users do not depend on luck.
     """
     crowds = [draw_crowd(2_500, seed=seed, clicks_per_user=95.1) for seed in range(5)]
-    totals = [int(crowd.sessions.sum()) for crowd in crowds]
+    totals = [int(crowd.searches.sum()) for crowd in crowds]
 
     assert max(totals) < 1.01 * min(totals)
-    assert all(crowd.sessions.min() == 1 for crowd in crowds)
+    assert all(crowd.searches.min() == 1 for crowd in crowds)

@@ -56,7 +56,7 @@ def test_a_table_is_read_released_and_verified(databases, tmp_path, kind, named)
     with slogan.sanitize(log, BUDGET, solver="exact", pseudonyms="keep") as release:
         release.save(tmp_path / "out")
         rows = release.to_arrow().to_pylist()
-        assert release.log.columns.emptied == ("day",)
+        assert release.log.columns.emptied() == ("day",)
 
     assert log.columns.roles == {
         "user": "customer",
@@ -206,7 +206,7 @@ def test_verify_finds_a_value_beside_the_path(tmp_path):
         sql.execute("UPDATE t SET who = {'id': who.id, 'of': {'place': 'at home'}}")
         sql.execute(f"COPY t TO '{released}' (FORMAT parquet)")
     failed = {check.name for check in slogan.verify(log, tmp_path / "out").checks if not check.ok}
-    assert failed == {"checksum", "rows_as_written"}
+    assert failed == {"checksum", "checksum_file", "rows_as_written"}
 
 
 def test_a_record_is_not_a_user_and_a_wrong_path_is_named(tmp_path):

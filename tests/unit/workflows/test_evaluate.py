@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tests.helpers import write
+from tests.import_contracts import ROOT
 
 import slogan
 from slogan import engines, errors, measures
@@ -198,7 +199,7 @@ def counted(log, other, users):
     host = engines.resolve("duckdb").start()
     try:
         first = host.count(read(log), unique_pairs=True).hist
-        return first, host.count_beside(read(other), users)
+        return first, host.count_beside(read(other), users).hist
     finally:
         host.close()
 
@@ -343,3 +344,67 @@ def test_a_new_measure_is_one_file(tmp_path, monkeypatch, log, release):
     assert f"Users <shown> higher {users}" in " ".join(console.file.getvalue().split())
     assert "Users &lt;shown&gt;</td><td style='text-align:left'>higher</td>" in table
     assert "Users &lt;shown&gt;" in (release / "curator/report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def with_times(tmp_path_factory):
+    """A generated log with time, rank and session, and one whose times, ranks and queries moved."""
+    folder = tmp_path_factory.mktemp("times")
+    log, moved = folder / "log.parquet", folder / "moved.parquet"
+    slogan.generate(log, users=400, seed=3, clicks_per_user=40, events=True)
+    duckdb.execute(f"""
+        COPY (SELECT "user", query, url, TIMESTAMP '2006-03-03' + to_seconds(rowid * 37) AS time,
+                     1 + rowid % 10 AS rank, NULL::VARCHAR AS session
+              FROM (SELECT *, row_number() OVER (ORDER BY hash(query), "user") AS rowid
+                    FROM '{log}' WHERE url IS NOT NULL)) TO '{moved}' (FORMAT parquet)""")
+    return [
+        slogan.read(path, time="time", rank="rank", period="2006-03-01/2006-05-31")
+        for path in (log, moved)
+    ]
+
+
+def test_time_rank_and_session_are_measured_where_both_have_them(with_times):
+    log, moved = with_times
+    found = slogan.evaluate(log, log).to_dict()
+    worse = slogan.evaluate(log, moved).to_dict()
+
+    for basis in ("whole_log", "released_pairs"):
+        assert found["times"][basis]["hour_of_day"] == found["times"][basis]["day"] == 0
+        assert found["ranks"][basis]["variation"] == 0
+        users = found["sessions"][basis]
+        assert users["per_user"] == users["per_user_of_original"] > 3
+    models = found["click_models"]["position_based"], found["click_models"]["cascade"]
+    for model in models:
+        assert model["perplexity"] == model["perplexity_of_original"] > 1
+    assert found["next_query"]["hit_at_10"] == found["next_query"]["hit_at_10_of_original"] > 0.1
+    assert found["trends"]["recall_at_10"] == 1
+    assert found["yardstick"]["ranks"]["whole_log"]["variation"] == 0
+    assert worse["times"]["whole_log"]["hour_of_day"] > 0.1
+    assert worse["ranks"]["whole_log"]["variation"] > 0.2
+    assert worse["trends"]["recall_at_10"] < 0.5
+    assert worse["click_models"]["position_based"]["perplexity"] > models[0]["perplexity"]
+    labels = {row["label"] for row in found["headlines"]}
+    assert {"Hours of the day (0 = same)", "Next query among ten suggested"} <= labels
+
+
+def test_without_such_columns_there_are_no_such_figures(with_times, log):
+    log_alone = slogan.read(with_times[0].files[0])
+
+    for found in (slogan.evaluate(log, log), slogan.evaluate(log_alone, with_times[1])):
+        assert not {"times", "ranks", "sessions", "click_models"} & set(found.to_dict())
+        assert all(row.group != "Time, ranks and sessions" for row in found.headlines())
+        assert "training click models" not in str(found.uses.to_dict())
+
+
+def test_the_fields_of_such_columns_are_documented(with_times):
+    page = (ROOT / "docs/reference/measures.md").read_text(encoding="utf-8")
+    evaluation = slogan.evaluate(*with_times)
+    with_events = [m for m in measures.all_measures() if m.order >= 120]
+
+    assert len(with_events) == 6
+    for measure in with_events:
+        section = page.split(f"\n## {measure.name}\n")[1].split("\n## ")[0]
+        for field, value in measure.to_dict(evaluation.release[measure])[measure.name].items():
+            inner = value if isinstance(value, dict) else {}
+            names = [f".{field}`", *(f".{name}`" for name in inner)]
+            assert [name for name in names if name not in section] == [], measure.name

@@ -10,11 +10,12 @@ import duckdb
 import numpy as np
 
 from slogan.arrays import Ints
-from slogan.engines.duckdb import DuckDB
+from slogan.engines.duckdb import DuckDB, events
 from slogan.engines.duckdb.rejects import raise_if_bad
 from slogan.engines.duckdb.writing import column_types, write_log
 from slogan.engines.engine import (
     Advice,
+    Beside,
     Counted,
     Whose,
     none_beside,
@@ -23,9 +24,11 @@ from slogan.engines.engine import (
     require_text,
     with_numbers_of,
 )
+from slogan.engines.events import EventTypes, event_types, events_of, to_write
 from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
-from slogan.histogram import LogSize, Output, PairHistogram
+from slogan.histogram import Events, LogSize, MadeEvents, Output, PairHistogram
+from slogan.logs import ubi_sql
 from slogan.logs.files import unreadable
 from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.rows import (
@@ -42,6 +45,10 @@ from slogan.logs.vocabulary import Pair
 from slogan.progress import Progress, silent
 from slogan.storage.database import clearly, connected, limit_memory, reason
 from slogan.storage.folders import Held, cleaning, scratch
+
+_QUERIES = "SELECT query, any_value(query_number) AS query_number"
+_KNOWN = "(reason IS NULL OR search)"
+"""Rows of which the texts are kept with events: those that count, and searches without a click."""
 
 
 class DuckDBEngine:
@@ -62,6 +69,7 @@ class DuckDBEngine:
         self._log: SearchLog | None = None
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
+        self._moments: EventTypes | None = None
         if settings.memory_limit is not None:
             try:
                 limit_memory(self._sql, settings.memory_limit)
@@ -71,22 +79,20 @@ class DuckDBEngine:
 
     @clearly()
     def count(
-        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+        self,
+        log: SearchLog,
+        *,
+        unique_pairs: bool = False,
+        listed: Sequence[Pair] = (),
+        with_events: bool = False,
     ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
         source, parts, places = self._sources(log)
         try:
-            # Rows as they were read, without the texts of those that are not counted.
-            self._sql.execute(f"""
-                CREATE TABLE rows AS
-                SELECT CASE WHEN reason IS NULL THEN "user" END AS name,
-                       CASE WHEN reason IS NULL THEN query END AS query,
-                       CASE WHEN reason IS NULL THEN url END AS url,
-                       CASE WHEN reason IS NULL THEN clicks END AS clicks, reason,
-                       CASE WHEN reason IS NOT NULL THEN hash("user") END AS bad_user
-                FROM ({self._rows(log, source)})""")
+            self._types = column_types(self._sql, log, source)
+            self._sql.execute(f"CREATE TABLE rows AS {self._kept_rows(log, source, with_events)}")
         except duckdb.Error as cause:
             if isinstance(cause, duckdb.OutOfMemoryException) or reason(cause):
                 raise
@@ -96,10 +102,16 @@ class DuckDBEngine:
                 hint="check that the files are complete, and --format",
             ) from None
         bad = raise_if_bad(self._sql, log, parts, places)
-        self._types = column_types(self._sql, log, source)
         clicks, no_click = self._one(f"""
-            SELECT coalesce(sum(clicks), 0)::HUGEINT, count(*) FILTER (reason = {literal(NO_CLICK)})
+            SELECT coalesce(sum(clicks) FILTER (reason IS NULL), 0)::HUGEINT,
+                   count(*) FILTER (reason = {literal(NO_CLICK)})
             FROM rows""")
+        if log.format == "ubi" and clicks == 0:
+            raise EmptyLogError(
+                "no event of the log is a click with an object_id",
+                hint="name the action_name of clicks: --click-action NAME; if the log has queries "
+                "only, add --url none; to count searches without a click, --searches all",
+            )
         require_clicks(clicks, no_click)
         if listed:
             require_text(self._types, log.columns, "VARCHAR")
@@ -150,11 +162,34 @@ class DuckDBEngine:
             self._sql.register(whole, table)
         return whole, {"the table": whole}, {}
 
-    def _rows(self, log: SearchLog, source: str) -> str:
-        """SQL of the rows. Integer user-IDs stay integers: as texts they are numbered the same."""
-        fields = fields_of(log)
-        kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
-        return rows_sql(source, replace(fields, user_type=kind) if kind in INTEGERS else fields)
+    def _kept_rows(self, log: SearchLog, source: str, with_events: bool) -> str:
+        """SQL of the rows as they were read, without the texts of those that are not counted.
+
+        Integer user-IDs stay integers: as texts they are numbered the same. With events, searches
+        without a click keep their texts too.
+        """
+        more, known, beside = "", "reason IS NULL", None
+        if with_events:
+            self._moments = types = event_types(log, self._types)
+            known, beside = _KNOWN, events.beside(log, types)
+            more = ", search" + "".join(
+                f", CASE WHEN {known} THEN {value} END AS {name}"
+                for name, value in events.kept(log, types).items()
+            )
+        if log.format == "ubi":
+            rows = ubi_sql.rows_sql(source, log, beside)
+        else:
+            fields = fields_of(log)
+            kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
+            fields = replace(fields, user_type=kind) if kind in INTEGERS else fields
+            rows = rows_sql(source, fields, beside)
+        return f"""
+            SELECT CASE WHEN {known} THEN "user" END AS name,
+                   CASE WHEN {known} THEN query END AS query,
+                   CASE WHEN reason IS NULL THEN url END AS url,
+                   CASE WHEN {known} THEN clicks END AS clicks, reason,
+                   CASE WHEN reason IS NOT NULL THEN hash("user") END AS bad_user {more}
+            FROM ({rows})"""
 
     def _number_texts(self, *, unique_pairs: bool) -> tuple[int, int]:
         """Number users, pairs and their queries by text, so that row order is moot.
@@ -204,21 +239,63 @@ class DuckDBEngine:
         )
 
     @clearly()
-    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+    def events(self) -> Events:
+        return self._events_known(None)[0]
+
+    def _events_known(self, queries: str | None) -> tuple[Events, Ints]:
+        """The events; and the number that the query of each has in another table, if it is there.
+
+        The query of a search is known if a pair has it; the numbers in the table are −1 if not.
+        """
+        log, types = require_counted(self._log), require_counted(self._moments)
+        counted, kept = require_counted(self._result), events.kept(log, types)
+        self._sql.execute(f"""
+            CREATE OR REPLACE TEMP VIEW everyone AS
+            SELECT "user", name FROM users
+            UNION ALL
+            SELECT {counted.hist.users} - 1 + row_number() OVER (ORDER BY name) AS "user", name
+            FROM (SELECT DISTINCT name::VARCHAR AS name FROM rows WHERE search)
+            ANTI JOIN users USING (name)""")
+        sessions = f"""LEFT JOIN (
+            SELECT row_number() OVER (ORDER BY e."user", session) - 1 AS number, "user", session
+            FROM (SELECT DISTINCT name::VARCHAR AS name, session FROM rows
+                  WHERE {_KNOWN} AND session IS NOT NULL) JOIN everyone e USING (name)) s
+            ON s."user" = e."user" AND s.session = r.session"""
+        found = self._sql.execute(f"""
+            SELECT e."user",
+                   {"r.second," if "second" in kept else ""}
+                   coalesce(p.pair, -1) AS pair,
+                   {"r.rank," if "rank" in kept else ""}
+                   {"coalesce(s.number, -1)::INTEGER AS session," if "session" in kept else ""}
+                   coalesce(p.query_number, q.query_number, -1) AS query, r.clicks AS count,
+                   {"coalesce(k.query_number, -1)" if queries else "-1"} AS known
+            FROM rows r JOIN everyone e ON e.name = r.name::VARCHAR
+            LEFT JOIN pairs p ON p.query = r.query AND p.url = r.url
+            LEFT JOIN ({_QUERIES} FROM pairs GROUP BY query) q ON q.query = r.query
+            {_known_by(queries) if queries else ""}
+            {sessions if "session" in kept else ""} WHERE {_KNOWN} ORDER BY ALL""").fetchnumpy()
+        return events_of(found, log), np.ascontiguousarray(found["known"], dtype=np.int64)
+
+    @clearly()
+    def count_beside(self, log: SearchLog, users: Whose, *, with_events: bool = False) -> Beside:
         first = require_counted(self._result).hist
         other = DuckDBEngine(self._settings)
         theirs = {name: self._folder / f"beside-{name}.parquet" for name in ("pairs", "users")}
+        found, mine = None, self._folder / "pairs.parquet"
         try:
-            second = other.count(log, unique_pairs=True).hist
+            second = other.count(log, unique_pairs=True, with_events=with_events).hist
             for table, file in theirs.items():
                 other._copy(f"FROM {table}", file)
+            if with_events:
+                self._copy("SELECT query, query_number FROM pairs", mine)
+                found = other._events_known(parquet_sql(mine))
         except EmptyLogError:
             return none_beside(first)
         finally:
             other.close()
         pair, query = self._known_pairs(parquet_sql(theirs["pairs"]))
         user = self._known_users(parquet_sql(theirs["users"]), users)
-        return with_numbers_of(first, second, user=user, pair=pair, query=query)
+        return with_numbers_of(first, second, user=user, pair=pair, query=query, events=found)
 
     def _known_pairs(self, theirs: str) -> list[Ints]:
         """For each pair of the second log the number it has in the first, and that of its query."""
@@ -250,8 +327,8 @@ class DuckDBEngine:
     def sizes(self) -> tuple[LogSize, LogSize]:
         counted = require_counted(self._result)
         texts = "SELECT count(DISTINCT query), count(DISTINCT nullif(url, '')) FROM "
-        # A row that is not counted has neither query nor url.
-        return counted.sizes(self._one(f"{texts} rows"), self._one(f"{texts} pairs"))
+        whole = f"{texts} rows WHERE reason IS NULL"
+        return counted.sizes(self._one(whole), self._one(f"{texts} pairs"))
 
     @clearly()
     def advice(self) -> Advice:
@@ -260,12 +337,22 @@ class DuckDBEngine:
             SELECT count(*), coalesce(sum(clicks), 0) FROM (
                 SELECT sum(clicks) AS clicks FROM rows WHERE reason IS NULL
                 GROUP BY {query}, {url} HAVING min(name) <> max(name))""")
+        queries, of_queries = self._one("""
+            SELECT count(*), coalesce(sum(clicks), 0) FROM (
+                SELECT sum(clicks) AS clicks FROM rows WHERE reason IS NULL
+                GROUP BY query HAVING min(name) <> max(name))""")
         (similar,) = self._one("""
             SELECT coalesce(sum(n), 0) FROM (
                 SELECT count(*) AS n FROM (SELECT DISTINCT name::VARCHAR AS name FROM rows
                                            WHERE reason IS NULL)
                 GROUP BY regexp_replace(trim(name), '^0+(.)', '\\1') HAVING n > 1)""")
-        return Advice(fold_pairs=pairs, fold_clicks=int(clicks), similar_users=int(similar))
+        return Advice(
+            fold_pairs=pairs,
+            fold_clicks=int(clicks),
+            shared_queries=queries,
+            query_clicks=int(of_queries),
+            similar_users=int(similar),
+        )
 
     @clearly()
     def urls(self, pairs: Ints) -> list[str]:
@@ -281,9 +368,26 @@ class DuckDBEngine:
         return id_kind(self._types[columns.user], self._types.get(columns.count or ""), fresh=fresh)
 
     @clearly()
-    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
+    def write(
+        self,
+        output: Output,
+        pseudonyms: list[str] | None,
+        target: Path,
+        made: MadeEvents | None = None,
+    ) -> None:
         self._remember_names(output, pseudonyms)
-        write_log(self._sql, require_counted(self._log), self._types, target)
+        log = require_counted(self._log)
+        if made is None:
+            write_log(self._sql, log, self._types, target)
+            return
+        types = require_counted(self._moments)
+        made = to_write(made, output, pseudonyms, log.columns, types)
+        columns = {"user": made.user, "pair": made.pair, "query_number": made.query}
+        columns["clicks"] = np.ones_like(made.user)
+        of_events = {"second": made.second, "rank": made.rank, "session": made.session}
+        filled = {name: values for name, values in of_events.items() if values is not None}
+        self._make("released", **columns, **filled)
+        write_log(self._sql, log, self._types, target, filled=filled, moments=types)
 
     @clearly()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
@@ -325,6 +429,10 @@ class DuckDBEngine:
 
     def close(self) -> None:
         self._close()
+
+
+def _known_by(queries: str) -> str:
+    return f"LEFT JOIN ({_QUERIES} FROM {queries} GROUP BY query) k ON k.query = r.query"
 
 
 def _dispose(connection: duckdb.DuckDBPyConnection, private: Held) -> None:

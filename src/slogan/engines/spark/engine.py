@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from slogan.arrays import Ints
 from slogan.engines.engine import (
+    Beside,
     Counted,
     Packed,
     Question,
@@ -29,8 +30,8 @@ from slogan.engines.spark import Spark, counting, reading, sql, writing
 from slogan.engines.spark.distributed import solver
 from slogan.engines.spark.session import Opened, opened
 from slogan.engines.spark.sums import SparkHistogram
-from slogan.errors import EmptyLogError
-from slogan.histogram import LogSize, Output, PairHistogram
+from slogan.errors import EmptyLogError, OptionError
+from slogan.histogram import LogSize, Output
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.vocabulary import Pair
 from slogan.planning.solvers import Effort
@@ -63,8 +64,14 @@ class SparkEngine:
         return tuple(self._arrivals.announced)
 
     def count(
-        self, log: SearchLog, *, unique_pairs: bool = False, listed: Sequence[Pair] = ()
+        self,
+        log: SearchLog,
+        *,
+        unique_pairs: bool = False,
+        listed: Sequence[Pair] = (),
+        with_events: bool = False,
     ) -> Counted:
+        _refuse(with_events=with_events)
         return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True, listed=listed)
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
@@ -117,7 +124,8 @@ class SparkEngine:
     def pack(self, question: Question, effort: Effort) -> Packed:
         return solver.pack(self._numbers, question, effort, self._arrivals)
 
-    def count_beside(self, log: SearchLog, users: Whose) -> PairHistogram:
+    def count_beside(self, log: SearchLog, users: Whose, *, with_events: bool = False) -> Beside:
+        _refuse(with_events=with_events)
         first, mine = require_counted(self._result), self._numbers
         other = SparkEngine(Spark(session=self._session))
         other._arrivals = self._arrivals
@@ -209,6 +217,14 @@ class SparkEngine:
         self._added = self._numbered = None
         self._opened.close()
         self._opened = Opened(self._session)
+
+
+def _refuse(*, with_events: bool) -> None:
+    if with_events:
+        raise OptionError(
+            "Spark does not read times, ranks and sessions",
+            hint="use --engine duckdb, or give --time none, --rank none and --session none",
+        )
 
 
 def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:

@@ -17,6 +17,7 @@ from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
+from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes
@@ -54,6 +55,8 @@ DELTAS = ("1e-4", "1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")
 """The paper's grid, for sanitize."""
 SYNTHETIC_EPSILONS = ("0.5", "1", "2", "4", "8")
 SYNTHETIC_DELTAS = ("1e-9", "1e-6")
+TRIAL = Solver(time_limit=10.0, patience=3.0)
+"""For each problem: there are many, and what a search finds late changes a frontier little."""
 _SUPPORT = Fraction(1, 500)
 """From which share of clicks on a pair is frequent, unless the objective says: the paper's."""
 
@@ -107,6 +110,7 @@ def frontier(
     selector: str = selection.DEFAULT,
     runs: int = 3,
     seed: int = 0,
+    ledger: Ledger | None = None,
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
 ) -> Frontier[Point] | TradeOff:
@@ -130,17 +134,19 @@ def frontier(
         objectives: For sanitize: two objectives to trade for each other, such as
             ("output_size", "diversity"); the grid must have one budget.
         solver: For sanitize: a name or `Solver(name, time_limit, gap)`; "auto" if not given.
-        time_limit: For sanitize: seconds for each budget; 10 if not given.
+        time_limit: For sanitize: seconds for each budget; 10 if not given, and no more than 3 after
+            the last better solution.
         gap: For sanitize: relative distance from the proven bound at which it may stop.
         association: For synthesize, as there.
         selector: For synthesize, as there.
         runs: For synthesize: how many dry runs are averaged.
         seed: The same seed gives the same made-up log and the same dry runs.
+        ledger: With `on_log`: records that budgets were compared on the log.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     with shown(progress) as on_progress:
-        solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
+        solving = solver_from(solver, time_limit, gap, default=TRIAL)
         if runs < 1:
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)
@@ -153,6 +159,7 @@ def frontier(
         require_one_size(log, users, clicks_per_user, "frontier")
         if on_log and log is None:
             raise OptionError("there is no log to look at", hint="slogan frontier LOG --on-log")
+        _record_look(ledger, on_log=on_log)
         with ExitStack() as stack:
             if log is not None and on_log:
                 settings = engines.resolve(engine, log)
@@ -217,6 +224,18 @@ def frontier(
             seconds=steps.rounded(),
             items=items,
         )
+
+
+def _record_look(ledger: Ledger | None, *, on_log: bool) -> None:
+    """Have the ledger say that the log was looked at, before it is."""
+    if ledger is None:
+        return
+    if not on_log:
+        raise OptionError(
+            "a made-up log is looked at, which no ledger records",
+            hint="leave --population and --ledger out, or add --on-log",
+        )
+    ledger.note_look()
 
 
 def _require_plans(mode: Mode, objective: Objective | str | None) -> None:

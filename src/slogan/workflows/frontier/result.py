@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from slogan.budget import readable
 from slogan.errors import ReleaseExistsError
 from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes, html_table
@@ -175,7 +176,7 @@ class Frontier(Study, Generic[PointT_co]):
 
     def __repr__(self) -> str:
         values = [point.value for point in self.points if point.value is not None]
-        reach = f"{min(values):,.6g} to {max(values):,.6g}" if values else "none"
+        reach = f"{readable(min(values))} to {readable(max(values))}" if values else "none"
         return f"<Frontier of {self.mode}: {len(self.points)} budgets, {self.utility} {reach}>"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -231,4 +232,4 @@ def cell(name: str, value: float | None) -> str:
         return f"{value:.4g}"
     if name in ("coverage", "recall"):
         return f"{value:.1%}"
-    return f"{value:,.4g}" if abs(value) < 1 else f"{round(value, 1):,.6g}"
+    return f"{value:,.4g}" if abs(value) < 1 else readable(round(value, 1))

@@ -70,9 +70,11 @@ _FOR_BOTH = 0.4
 # are tried only where they are at most this many times the entries of the counts: single clicks of
 # pairs with hundreds of them hardly differ, and HiGHS would not finish its presolve.
 _PLAIN, _MOST_TIMES = 200_000, 20
-# On fewer entries than this it runs alone first, at most this many seconds, so that an easy problem
-# has the same answer every time.
-_TINY, _SHORTLY = 2_000, 2.0
+# It runs alone first, at most these seconds and this share of the time: it proves an easy problem
+# soonest with a whole core. On few entries it has a larger share, so that an easy problem has
+# the same answer every time.
+_ALONE, _SHARE_ALONE = 2.0, 0.1
+_TINY, _SHARE_IF_TINY = 2_000, 0.25
 # Seconds: the time of HiGHS at the very end, and between checks when only it is still running.
 _LEAST_TIME, _PAUSE = 0.01, 0.02
 
@@ -400,9 +402,9 @@ def run_race(problem: Packing, effort: Effort, start: Ints | None = None) -> tup
     try:
         if entries <= _PLAIN and problem.pairs < _LARGE:
             proofs = [on_counts(problem, effort)]
-        if entries <= _TINY and proofs:
             begin = time.monotonic()
-            if proofs[0].ends_within(min(_SHORTLY, effort.time_limit / 4)):
+            share = _SHARE_IF_TINY if entries <= _TINY else _SHARE_ALONE
+            if proofs[0].ends_within(min(_ALONE, share * effort.time_limit)):
                 return proofs.pop().wait()
             left = effort.time_limit - (time.monotonic() - begin)
             effort = replace(effort, time_limit=max(_LEAST_TIME, left))
