@@ -168,7 +168,7 @@ class Recording:
         return this.noise
 
     def backing(self, real: Any, n: int, rng: Randomness, *, rate: Fraction) -> Ints:
-        """The number 0 for each pair, which is possible: whoever holds it backs it."""
+        """The number 0 for each pair, which is possible: each of its users backs it."""
         return np.zeros(n, dtype=np.int64)
 
     def _round(self, n: int) -> Weighed:

@@ -18,7 +18,7 @@ BANDS, FEWEST = 8, 150
 SMALL = 1 / 50
 """The lowest band ends at an expectation of at least this many deviations of the noise."""
 CLASSES, PASSES = 2_000, 200
-"""The law is fitted to this many classes of values at most, in so many passes."""
+"""The law is fitted to this many classes of values at most, in this many passes."""
 NEAR, STEP, FAR = 3.0, 0.25, 25
 """Departures that the law may have, in deviations: near 0 at even steps, and FAR beyond on each
 side at even ratios."""

@@ -114,7 +114,7 @@ def root_up(square: Fraction) -> Fraction:
 def quantile(delta: Fraction, pairs: int | Fraction) -> Fraction:
     """A z that any of `pairs` standard normal variables exceeds with probability ≤ delta.
 
-    A number of pairs that depends on coins of their own counts with its mean.
+    A random number of pairs counts with its mean, if the variables do not depend on it.
     """
     return normal_quantile(delta / pairs)
 

@@ -52,7 +52,7 @@ from slogan.randomness import Randomness, SystemRandomness
 # and may be released, if G_i < K_i. A pair of many users practically always is. A user alone backs
 # each of its pairs with probability p(n) = 1 − e^−θκ(n), so about n·p(n) of them.
 #
-# Thresholds. Suppose that only one user backs the pairs of a set T. If nobody else holds them,
+# Thresholds. Suppose that only one user backs the pairs of a set T. If no other user holds them,
 # P_r(i) ≤ c_r·κ(n) + √(V·c_r)·Z_i with independent standard normal Z_i. z(δ) is the point that Z_i
 # exceeds with probability δ. Therefore
 #
@@ -73,7 +73,7 @@ from slogan.randomness import Randomness, SystemRandomness
 # Rounding. Sums are integers on a grid. Weights and noise are rounded down (`spread`,
 # `floored_gaussian`); V, roots, p, z, θ and thresholds are rounded up (`variance`, `root_up`,
 # `quantile`, `steps_up`). Each direction makes it rarer that a pair of T is selected. κ is public
-# and the same everywhere, so that floating point chooses it is no harm.
+# and the same everywhere, so floating point may choose it.
 
 FEWEST_LISTED = 1000
 """A listed pair without a holder is selected with a chance of one in this, or in all listed."""

@@ -1,4 +1,4 @@
-"""Backing: a pair needs a user who stands for it, by a number of its own that no user knows."""
+"""Backing: a pair needs a user who stands for it, by a random number that no user knows."""
 
 from fractions import Fraction
 from itertools import pairwise
