@@ -10,21 +10,21 @@ import duckdb
 
 from slogan.logs.files import open_bytes
 from slogan.verification.comparison import Counted
+from slogan.verification.events.written import order_of, values_of
+from slogan.verification.ubi.reader import NO_TIME
 
-_TIME = "1970-01-01T00:00:00Z"
-_POSITION = {"ordinal": 0}
-"""What stands where UBI requires a value and the release has none."""
 _ESCAPES = {n: f"\\u{n:04X}" for n in range(32)} | {
     ord(sign): "\\" + letter for sign, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
 }
 """How characters are written that JSON does not allow in a text as they are."""
 
 
-def ubi_fault(
-    sql: duckdb.DuckDBPyConnection, shown: Counted, released: Path, order: str
-) -> str | None:
-    """Whether a released file has other bytes than its rows, written again in this order."""
-    rows = sql.execute(f'SELECT "user", query, url FROM shown_rows s ORDER BY {order}')
+def ubi_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, released: Path) -> str | None:
+    """Whether a released file has other bytes than its rows, written again in their order."""
+    log, kinds = shown.log, dict.fromkeys(shown.log.columns.event_roles, "VARCHAR")
+    events = dict.fromkeys(("time", "rank", "session"), "NULL") | values_of(log, kinds)
+    values = ", ".join(['"user"', "query", "url", *events.values()])
+    rows = sql.execute(f"SELECT {values} FROM shown_rows s ORDER BY {order_of(log)}")
     expected = _lines(rows, shown.log.columns.user, shown.log.click_actions[0])
     with open_bytes(released, shown.log.compression) as data:
         same = all(line == next(expected, None) for line in data)
@@ -36,14 +36,15 @@ def ubi_fault(
 def _lines(rows: duckdb.DuckDBPyConnection, user: str, action: str) -> Iterator[bytes]:
     n = 0
     while some := rows.fetchmany(10_000):
-        for name, query, url in some:
+        for name, query, url, time, rank, session in some:
             n += 1
             digest = hashlib.sha256(f"{name}/{n}".encode()).hexdigest()
             shared = {user: name, "query_id": str(uuid.UUID(digest[:32]))}
-            timed = {"timestamp": _TIME}
+            shared |= {} if session is None else {"session_id": session}
+            timed = {"timestamp": time or NO_TIME}
             yield _line({**shared, "user_query": query, **timed})
             if url:
-                attributes = {"object": {"object_id": url}, "position": _POSITION}
+                attributes = {"object": {"object_id": url}, "position": {"ordinal": rank or 0}}
                 event = {"action_name": action, **shared, **timed}
                 yield _line({**event, "event_attributes": attributes})
 
