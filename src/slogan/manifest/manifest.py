@@ -5,6 +5,7 @@ Nothing in it depends on the log except through the mechanism.
 
 import json
 import platform
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,14 +14,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from slogan.errors import LogNotFoundError, OptionError
+from slogan.logs.columns import EVENT_ROLES
+from slogan.logs.columns import ROLES as _ROLES
 from slogan.logs.searchlog import Peek, SearchLog, Source, read
+from slogan.logs.times import AUTO
 from slogan.manifest.labels import Labels
 from slogan.modes import CountsName, Method, ReleaseKind
 
 MANIFEST_VERSION = 1
 CHECKSUMS = "SHA256SUMS"
 """The file of checksums in public/, as `sha256sum` prints and checks them."""
-_ROLES = ("user", "query", "url", "count")
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
@@ -36,6 +39,27 @@ class Budget(Record):
     epsilon: str | None
     exp_epsilon: str | None
     delta: str
+
+
+class PublishedEvents(Record):
+    """The columns of time, rank and session that were asked for, and which of them have values."""
+
+    time: str | None = None
+    rank: str | None = None
+    session: str | None = None
+    period: str | None = None
+    """The declared days of the log, FROM/TO."""
+    time_format: str | None = None
+    """How times are written; auto if the type of the column says so."""
+    filled: tuple[str, ...]
+    """The roles with values."""
+    dropped: tuple[str, ...]
+    """The roles whose columns are empty, because noise would have hidden what was measured."""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The name of the column for each role with values."""
+        return {role: getattr(self, role) for role in self.filled}
 
 
 class PublishedLog(Record):
@@ -58,12 +82,20 @@ class PublishedLog(Record):
     """The columns that came back empty."""
     parted: bool = False
     """Whether it is a folder of part files, as Spark writes them."""
+    events: PublishedEvents | None = Field(default=None, exclude_if=lambda events: events is None)
+    """The columns of time, rank and session; None if none was asked for."""
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The name of the column for each role with values."""
+        roles = {role: getattr(self, role) for role in _ROLES}
+        named = {role: name for role, name in roles.items() if name is not None}
+        return named if self.events is None else named | self.events.columns
 
     @property
     def kept_fields(self) -> tuple[str, ...]:
         """The paths to fields inside columns; other fields of these columns came back empty."""
-        roles = (self.user, self.query, self.url, self.count)
-        return tuple(name for name in roles if name is not None and name not in self.columns)
+        return tuple(name for name in self.roles.values() if name not in self.columns)
 
 
 class SpentStage(Record):
@@ -177,8 +209,19 @@ class Manifest(Record):
         return ReleaseKind.of(self.method, self.counts)
 
 
-def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool = False) -> PublishedLog:
-    """Describe a released file that has the schema of this log."""
+def published_log(
+    log: SearchLog,
+    *,
+    file: str,
+    sha256: str,
+    parted: bool = False,
+    filled: Collection[str] | None = None,
+) -> PublishedLog:
+    """Describe a released file that has the schema of this log.
+
+    `filled` are the event roles with values; None if no verb asked for any.
+    """
+    events = None if filled is None else _published_events(log, filled)
     return PublishedLog(
         file=file,
         sha256=sha256,
@@ -188,8 +231,22 @@ def published_log(log: SearchLog, *, file: str, sha256: str, parted: bool = Fals
         columns=log.columns.names,
         **{role: getattr(log.columns, role) for role in _ROLES},
         delimiter=log.delimiter if log.format == "csv" else None,
-        emptied=log.columns.emptied(),
+        emptied=log.columns.emptied(filled or ()),
         parted=parted,
+        events=events,
+    )
+
+
+def _published_events(log: SearchLog, filled: Collection[str]) -> PublishedEvents | None:
+    asked = log.columns.event_roles
+    if not asked:
+        return None
+    return PublishedEvents(
+        **asked,
+        period=None if log.period is None else str(log.period),
+        time_format=None if log.period is None else log.time_format,
+        filled=tuple(role for role in asked if role in filled),
+        dropped=tuple(role for role in asked if role not in filled),
     )
 
 
@@ -202,7 +259,9 @@ def described(
     peek: Peek | None = None,
 ) -> SearchLog:
     """A log with the format and columns that the manifest names; see `read` for the options."""
-    log = manifest.log
+    log, events = manifest.log, manifest.log.events
+    filled = {} if events is None else events.columns
+    timed = events if "time" in filled else None
     return read(
         source,
         format=log.format,
@@ -212,6 +271,9 @@ def described(
         encoding=encoding,
         searches=str(manifest.parameters.get("searches", "clicked")),
         fold="fold" in manifest.parameters,
+        **{role: filled.get(role, "none") for role in EVENT_ROLES},
+        period=timed and timed.period,
+        time_format=(timed and timed.time_format) or AUTO,
         on_bad_row=on_bad_row,
         peek=peek,
     )

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import Output
 from slogan.ledger.ledger import Charge, Ledger, Recorded, publish_recorded
-from slogan.logs.columns import Columns
+from slogan.logs.columns import EVENT_ROLES, Columns
 from slogan.logs.databases import Database
 from slogan.logs.files import field_sql, identifier, literal, plain_glob
 from slogan.logs.rows import PACKINGS
@@ -147,8 +147,8 @@ class Release(Tables):
             "rows_without_click": counted.rows_without_click,
             "bad_rows": counted.bad_rows,
             "bad_users": counted.bad_users,
-            "emptied": self.log.columns.emptied(),
-            "kept_fields": self.log.columns.kept_fields(),
+            "emptied": self.log.columns.emptied(self.filled or ()),
+            "kept_fields": self.log.columns.kept_fields(self.filled or ()),
             "clicks_out": output.clicks,
             "pairs_out": output.pairs,
             "users_out": output.users,
@@ -264,8 +264,17 @@ class Release(Tables):
         """The released rows, with the columns of the log, as a `pyarrow.Table`."""
         with folders.scratch_folder() as place:
             file = place / f"log{self.log.suffix}"
-            self.job.engine.write(self.output, self.pseudonyms, file)
+            self._write(file)
             return arrow_table(file, self.log)
+
+    @property
+    def filled(self) -> tuple[str, ...] | None:
+        """Which of time, rank and session have values; None for a kind that never has any."""
+        return None
+
+    def _write(self, file: Path) -> None:
+        """Write the released log."""
+        self.job.engine.write(self.output, self.pseudonyms, file)
 
     def _fill(self, folder: Path) -> None:
         from slogan.release.publication import write_public
@@ -276,11 +285,15 @@ class Release(Tables):
         public.mkdir()
         curator.mkdir(mode=0o700)
         file = public / f"log{self.log.suffix}"
-        self.job.engine.write(self.output, self.pseudonyms, file)
+        self._write(file)
         if self.job.pseudonyms == "keep":
             self._id_warnings[:] = id_warnings(file, self.log)
         published = published_log(
-            self.log, file=file.name, sha256=sha256_of(file), parted=file.is_dir()
+            self.log,
+            file=file.name,
+            sha256=sha256_of(file),
+            parted=file.is_dir(),
+            filled=self.filled,
         )
         manifest = self.manifest(published)
         self.write_curators_tables(curator)
@@ -414,8 +427,12 @@ def reader_sql(file: Path, log: SearchLog) -> str:
     files = ", ".join(literal(plain_glob(part)) for part in parts)
     if log.format == "parquet":
         return f"read_parquet([{files}], hive_partitioning=false)"
+    # Elsewhere than in JSON Lines a time that is a number is a text with digits.
+    numbers = {log.columns.count}
+    numbers |= {log.columns.rank, log.numeric_time} if log.format == "jsonl" else set()
     columns = ", ".join(
-        f"{literal(name)}: {literal(_type_at((name,), log.columns))}" for name in log.columns.names
+        f"{literal(name)}: {literal(_type_at((name,), log.columns, numbers))}"
+        for name in log.columns.names
     )
     packing = PACKINGS[log.compression]
     if log.format == "jsonl":
@@ -429,11 +446,11 @@ def reader_sql(file: Path, log: SearchLog) -> str:
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"
 
 
-def _type_at(path: tuple[str, ...], columns: Columns) -> str:
+def _type_at(path: tuple[str, ...], columns: Columns, numbers: Collection[str | None]) -> str:
     """The SQL type of a released column: a record, if values are in fields inside it."""
-    if columns.count is not None and path == columns.path(columns.count):
+    if any(name is not None and path == columns.path(name) for name in numbers):
         return "BIGINT"
-    paths = [columns.path(name) for name in columns.roles.values()]
+    paths = [columns.path(name) for name in columns.filled(EVENT_ROLES).values()]
     inside = dict.fromkeys(p[len(path)] for p in paths if p[: len(path)] == path and p != path)
-    fields = ", ".join(f"{identifier(n)} {_type_at((*path, n), columns)}" for n in inside)
+    fields = ", ".join(f"{identifier(n)} {_type_at((*path, n), columns, numbers)}" for n in inside)
     return f"STRUCT({fields})" if fields else "VARCHAR"

@@ -13,6 +13,7 @@ from slogan.dp.one_pair import OnePair, OnePairSpending
 from slogan.dp.private_rows import expected_exposed
 from slogan.dp.statistics import PrivateHistogram, Spending, Statistics
 from slogan.engines.engine import PublicPairs
+from slogan.histogram import MadeEvents
 from slogan.logs.words import worded
 from slogan.manifest.certificate import (
     BudgetPrices,
@@ -252,6 +253,10 @@ class SyntheticRelease(Release):
     """Π, from the raw log: for the curator only."""
     public_pairs: PublicPairs | None = None
     """Where pairs are public knowledge: how they and the log go together, for the curator only."""
+    made: MadeEvents | None = None
+    """The rows with times, ranks and sessions, if any of them is filled."""
+    asked: bool = False
+    """Whether times, ranks and sessions were measured, as far as the log asks for them."""
 
     @property
     def cost(self) -> Cost:
@@ -260,6 +265,19 @@ class SyntheticRelease(Release):
     @property
     def noisy_users(self) -> int:
         return self.statistics.users
+
+    @property
+    def filled(self) -> tuple[str, ...] | None:
+        """Which of time, rank and session have values; None if none was asked for."""
+        made = self.made
+        if made is None:
+            return () if self.asked else None
+        values = {"time": made.second, "rank": made.rank, "session": made.session}
+        return tuple(role for role, given in values.items() if given is not None)
+
+    def _write(self, file: Path) -> None:
+        """Write the released log, if need be with a row for each event."""
+        self.job.engine.write(self.output, self.pseudonyms, file, self.made)
 
     @property
     def summary(self) -> SyntheticSummary:
