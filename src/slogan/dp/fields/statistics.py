@@ -42,6 +42,8 @@ COARSE = {
 """About how many numbers the coarsest useful result of a stage has."""
 DROWNED = 0.25
 """A stage is left out if the noise of these is expected to exceed this part of what users add."""
+MOST_NOISE = 1000.0
+"""A larger part is stated as this one."""
 ALL_USERS = ("hours", "days", "ranks")
 """Stages to which every user adds; only users with a released pair add to the others."""
 
@@ -89,7 +91,7 @@ def drowned(parts: Mapping[str, Fraction], sizes: Sizes) -> dict[str, float]:
         adding = everyone if name in ALL_USERS else float(sizes.users)
         noise = NORMS[name] * math.sqrt(COARSE[name] / parts[name])
         if noise > DROWNED * adding:
-            left_out[name] = noise / adding if adding else math.inf
+            left_out[name] = min(noise / adding, MOST_NOISE) if adding else MOST_NOISE
     return left_out
 
 
