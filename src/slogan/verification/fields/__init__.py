@@ -10,6 +10,7 @@ from fractions import Fraction
 from slogan.errors import OptionError
 from slogan.logs.times import Period
 from slogan.manifest.manifest import Manifest, MeasuredFields, Outputs
+from slogan.verification.contributions.one_pair import is_one
 from slogan.verification.evidence import NotPossibleError
 
 NORM_SQUARED = {
@@ -72,7 +73,7 @@ def constants(manifest: Manifest) -> dict[str, int]:
 
 def dropped(manifest: Manifest) -> set[str]:
     """The stages that the manifest says were left out."""
-    found = _measured(manifest)
+    found = _measured(manifest) if shares(manifest) else None
     return set() if found is None else set(found.dropped)
 
 
@@ -81,9 +82,12 @@ def follow(manifest: Manifest, room: Fraction) -> bool:
 
     `room` is the μ² of all stages together.
     """
-    wanted, found, outputs = shares(manifest), _measured(manifest), manifest.outputs
+    wanted = shares(manifest)
+    if not wanted:
+        return True
+    found, outputs = _measured(manifest), manifest.outputs
     if found is None or not isinstance(outputs, Outputs):
-        return not wanted
+        return False
     everyone = max(sum(outputs.users_by_pairs), 0.0)
     for name, share in wanted.items():
         adding = everyone if name in _OF_ALL_USERS else float(outputs.users)
@@ -103,8 +107,8 @@ def follow(manifest: Manifest, room: Fraction) -> bool:
 def plain(manifest: Manifest) -> bool:
     """Whether the noisy sums are those of the stages, with as many cells as these have."""
     wanted, found = shares(manifest), _measured(manifest)
-    if found is None:
-        return not wanted or manifest.parameters.get("contributions") == "auto"
+    if found is None:  # nothing is measured of users with one pair each
+        return not wanted or is_one(manifest)
     if found.sums.keys() & found.dropped.keys() or {*found.sums, *found.dropped} != {*wanted}:
         return False
     sizes = {name: len(sums) for name, sums in found.sums.items()}
