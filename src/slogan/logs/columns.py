@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slogan.errors import LogFormatError, MissingColumnError, OptionError
@@ -78,6 +78,10 @@ class Columns:
     def path(self, name: str) -> tuple[str, ...]:
         """The column of a name, and the fields inside it that lead to its value."""
         return path_of(name, self.names)
+
+    def without_events(self) -> "Columns":
+        """The same columns for a verb that models neither time nor rank nor session."""
+        return replace(self, time=None, rank=None, session=None)
 
     def filled(self, roles: Collection[str]) -> dict[str, str]:
         """The name of the column for each role that has values, if of events these have."""

@@ -75,7 +75,7 @@ def _schema(evidence: Evidence) -> Finding:
     clicked, shown = evidence.logs()
     both_parquet = shown.log.format == clicked.log.format == "parquet"
     faults = {
-        "columns": shown.log.columns != clicked.log.columns,
+        "columns": shown.log.columns.without_events() != clicked.log.columns.without_events(),
         "a format": (shown.log.suffix, shown.log.header)
         != (clicked.log.suffix, clicked.log.header),
         "column types": both_parquet and shown.types != clicked.types,

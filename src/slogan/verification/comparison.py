@@ -20,7 +20,16 @@ from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
-from slogan.verification.plain_reader import LenientError, Row, judged, rows_of, rules_of
+from slogan.verification.events.table import COLUMNS, OF_EVENTS, arrays
+from slogan.verification.plain_reader import (
+    LenientError,
+    Row,
+    Rules,
+    judged,
+    roles_of,
+    rows_of,
+    rules_of,
+)
 
 _AT_ONCE = 200_000
 
@@ -99,7 +108,11 @@ class Counted:
     @property
     def user_type(self) -> str:
         """The declared type of the user-ID."""
-        column, *inside = self.log.columns.path(self.log.columns.user)
+        return self.type_of(self.log.columns.user)
+
+    def type_of(self, name: str) -> str:
+        """The declared type of a column, or of a field inside one."""
+        column, *inside = self.log.columns.path(name)
         kind = self.types[self.log.columns.names.index(column)]
         for field in inside:
             kind = fields_of(kind).get(field, kind)
@@ -119,16 +132,18 @@ def count(
     into: str,
     ignored: str,
     added_up: tuple[Path, Path] | None = None,
+    with_events: bool = False,
 ) -> Counted:
     """Count a log into a table, and the bad rows: those refused for another reason than `ignored`.
 
     The table `{into}_rows` keeps the rows in the order they were read. `added_up` is what
-    `EngineSettings.hand_over` returns: sums by an engine, which are not read again.
+    `EngineSettings.hand_over` returns: sums by an engine, which are not read again. With events the
+    rows have second, rank and session too, and searches without a click are among them.
     """
     rows = f"{into}_rows"
     try:
         if added_up is None:
-            types, bad = _read_rows(sql, log, rows, ignored)
+            types, bad = _read_rows(sql, log, rows, ignored, with_events=with_events)
         else:
             types, bad = _take_rows(sql, added_up, rows, ignored)
     except duckdb.OutOfMemoryException:
@@ -138,46 +153,39 @@ def count(
         raise LogFormatError(f"the log cannot be read as {log.format}", hint=hint) from None
     sql.execute(f"""
         CREATE TABLE {into} AS
-        SELECT "user", query, url, sum(clicks) AS clicks FROM {rows} GROUP BY "user", query, url""")
+        SELECT "user", query, url, sum(clicks) AS clicks FROM {rows}
+        {"WHERE NOT search" if with_events else ""} GROUP BY "user", query, url""")
     return Counted(log=log, types=types, bad_rows=bad)
 
 
 def _read_rows(
-    sql: duckdb.DuckDBPyConnection, log: SearchLog, into: str, ignored: str
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, into: str, ignored: str, *, with_events: bool
 ) -> tuple[tuple[str, ...], int]:
     """Read a log with the plain reader, in chunks."""
-    sql.execute(
-        f'CREATE TABLE {into} (n BIGINT, "user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT)'
-    )
+    columns = f"{COLUMNS}, {OF_EVENTS}" if with_events else COLUMNS
+    sql.execute(f"CREATE TABLE {into} ({columns})")
     bad = n = 0
-    with _typed_table(log) as (types, typed):
-        rows = rows_of(log) if typed is None else typed
+    with _typed_table(log, with_events=with_events) as (types, typed):
+        rows = rows_of(log, with_events=with_events) if typed is None else typed
         while some := list(islice(rows, _AT_ONCE)):
-            good = [row for row in some if row.reason is None]
-            bad += sum(row.reason not in (None, ignored) for row in some)
-            sql.register("chunk", _arrays(good, n))
+            good = [row for row in some if row.reason is None or row.is_search]
+            bad += sum(row.reason not in (None, ignored) and not row.is_search for row in some)
+            sql.register("chunk", arrays(good, n, with_events=with_events))
             sql.execute(f"INSERT INTO {into} FROM chunk")
             sql.unregister("chunk")
             n += len(good)
     return types, bad
 
 
-def _arrays(rows: Sequence[Row], first: int) -> dict[str, np.ndarray]:
-    user, query, url, clicks, _ = zip(*rows, strict=True) if rows else ((),) * 5
-    texts = {"user": user, "query": query, "url": url}
-    return {
-        "n": np.arange(first, first + len(rows)),
-        **{name: np.array(values, dtype=object) for name, values in texts.items()},
-        "clicks": np.array(clicks, dtype=np.int64),
-    }
-
-
 @contextmanager
-def _typed_table(log: SearchLog) -> Generator[tuple[tuple[str, ...], Iterator[Row] | None]]:
+def _typed_table(
+    log: SearchLog, *, with_events: bool
+) -> Generator[tuple[tuple[str, ...], Iterator[Row] | None]]:
     """The types of the columns, and the rows of a typed log; None for text files."""
     if log.format != "parquet":
-        number = log.columns.count if log.format == "jsonl" else None
-        yield tuple("BIGINT" if n == number else "VARCHAR" for n in log.columns.names), None
+        numbers = (log.columns.count, log.columns.rank, log.numeric_time)
+        numbers = numbers if log.format == "jsonl" else ()
+        yield tuple("BIGINT" if n in numbers else "VARCHAR" for n in log.columns.names), None
         return
     with scratch_folder() as folder, connected(spill=folder) as reader:
         source, table = parquet_sql(*log.files), declared_table(log)
@@ -191,15 +199,19 @@ def _typed_table(log: SearchLog) -> Generator[tuple[tuple[str, ...], Iterator[Ro
             else:
                 write(str(folder / "input"))
             source = parquet_sql(folder / "input")
-        yield _types(reader, source), _typed_rows(reader, log, source)
+        reader.execute("SET TimeZone = 'UTC'")
+        rules = rules_of(log, with_events=with_events)
+        yield _types(reader, source), _typed_rows(reader, log, source, rules)
 
 
 def _types(sql: duckdb.DuckDBPyConnection, source: str) -> tuple[str, ...]:
     return tuple(row[1] for row in sql.execute(f"DESCRIBE SELECT * FROM {source}").fetchall())
 
 
-def _typed_rows(sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str) -> Iterator[Row]:
-    roles, rules = log.columns.roles, rules_of(log)
+def _typed_rows(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, source: str, rules: Rules
+) -> Iterator[Row]:
+    roles = roles_of(log, rules)
     values = ", ".join(f"{field_sql(log.columns.path(name))}::VARCHAR" for name in roles.values())
     found = sql.execute(f"SELECT {values} FROM {source}")
     while some := found.fetchmany(10_000):
@@ -215,7 +227,7 @@ def _take_rows(
     sql.execute(f"""
         CREATE TABLE {into} AS
         SELECT 0 AS n, name AS "user", query, url, clicks FROM {added} WHERE reason IS NULL""")
-    bad = _number(
+    bad = number(
         sql,
         f"SELECT coalesce(sum(n), 0) FROM {added} "
         f"WHERE reason IS NOT NULL AND reason <> {literal(ignored)}",
@@ -228,7 +240,8 @@ def _whole(columns: dict[str, Any]) -> tuple[Ints, Ints]:
     return holder, pair
 
 
-def _number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
+def number(sql: duckdb.DuckDBPyConnection, query: str) -> int:
+    """The only number that a query gives."""
     return int(sql.execute(query).fetchall()[0][0])
 
 
@@ -238,8 +251,8 @@ def remove_users(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int]
     sql.execute(f"""
         CREATE TABLE removed AS
         SELECT "user"::VARCHAR AS "user" FROM {parquet_sql(table)}""")
-    listed = _number(sql, "SELECT count(*) FROM removed")
-    known = _number(
+    listed = number(sql, "SELECT count(*) FROM removed")
+    known = number(
         sql, 'SELECT count(DISTINCT "user") FROM removed SEMI JOIN clicked USING ("user")'
     )
     sql.execute('DELETE FROM clicked WHERE "user" IN (SELECT "user" FROM removed)')
@@ -258,7 +271,7 @@ def restore_rows(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int,
         SELECT "user"::VARCHAR AS "user", query::VARCHAR AS query, url::VARCHAR AS url,
                clicks::BIGINT AS clicks
         FROM {parquet_sql(table)}""")
-    faults = _number(
+    faults = number(
         sql,
         """SELECT (SELECT count(DISTINCT query) FROM shown SEMI JOIN withheld USING (query))
             + (SELECT count(*) - count(DISTINCT ("user", query, url)) FROM withheld)
@@ -266,8 +279,8 @@ def restore_rows(sql: duckdb.DuckDBPyConnection, table: Path) -> tuple[int, int,
                                                 OR query IS NULL OR url IS NULL)""",
     )
     sql.execute("INSERT INTO shown BY NAME SELECT * FROM withheld")
-    queries = _number(sql, "SELECT count(DISTINCT query) FROM withheld")
-    return queries, _number(sql, "SELECT count(DISTINCT (query, url)) FROM withheld"), faults
+    queries = number(sql, "SELECT count(DISTINCT query) FROM withheld")
+    return queries, number(sql, "SELECT count(DISTINCT (query, url)) FROM withheld"), faults
 
 
 class Comparison:
@@ -276,29 +289,29 @@ class Comparison:
     def __init__(self, sql: duckdb.DuckDBPyConnection) -> None:
         self._sql = sql
         sql.execute(_COMPARE)
-        self.pairs = _number(sql, "SELECT count(*) FROM pairs")
-        self.unique_pairs = _number(sql, "SELECT count(*) FROM pairs WHERE holders = 1")
-        self.unknown_pairs = _number(
+        self.pairs = number(sql, "SELECT count(*) FROM pairs")
+        self.unique_pairs = number(sql, "SELECT count(*) FROM pairs WHERE holders = 1")
+        self.unknown_pairs = number(
             sql,
             "SELECT count(*) FROM pairs ANTI JOIN declared USING (query, url) WHERE holders = 0",
         )
-        self.declared_unheld = _number(
+        self.declared_unheld = number(
             sql,
             "SELECT count(*) FROM pairs SEMI JOIN declared USING (query, url) WHERE holders = 0",
         )
-        self.users = _number(sql, "SELECT count(*) FROM people")
-        self.rows = _number(sql, "SELECT count(*) FROM shown")
-        self.clicks = _number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
+        self.users = number(sql, "SELECT count(*) FROM people")
+        self.rows = number(sql, "SELECT count(*) FROM shown")
+        self.clicks = number(sql, "SELECT coalesce(sum(clicks), 0) FROM shown")
 
     def strangers(self, shown: str = "shown") -> int:
         """Released combinations of user and pair that are not in the input log."""
-        return _number(
+        return number(
             self._sql, f'SELECT count(*) FROM {shown} ANTI JOIN clicked USING ("user", query, url)'
         )
 
     def unexplained_pseudonyms(self) -> int:
         """Pseudonyms for which no user of the input log holds all of their pairs."""
-        return _number(self._sql, _UNEXPLAINED)
+        return number(self._sql, _UNEXPLAINED)
 
     def real_names(self, table: Path) -> tuple[int, int]:
         """Resolve pseudonyms by a table: how many are not one-to-one, and the `strangers`."""
@@ -308,7 +321,7 @@ class Comparison:
             SELECT "user"::VARCHAR AS "user", pseudonym::VARCHAR AS pseudonym
             FROM {parquet_sql(table)}""")
         different = 'least(count(DISTINCT "user"), count(DISTINCT pseudonym))'
-        repeated = _number(self._sql, f"SELECT count(*) - {different} FROM real_names")
+        repeated = number(self._sql, f"SELECT count(*) - {different} FROM real_names")
         return repeated, self.strangers(_UNMASKED)
 
     def clipped(self, norm: int, most: int) -> list[tuple[int, float, int]]:
@@ -354,7 +367,7 @@ class Comparison:
     def most_held(self, lightest: float, heaviest: Sequence[float]) -> int:
         """How many pairs of more than this weight, or released ones, the same user holds."""
         self._weigh(heaviest)
-        return _number(
+        return number(
             self._sql,
             f"""SELECT coalesce(max(n), 0) FROM (
                 SELECT count(*) AS n FROM clicked JOIN reach USING (query, url)
@@ -377,7 +390,7 @@ class Comparison:
 
     def longer(self, most: int) -> int:
         """How many users of the log hold more pairs than this."""
-        return _number(
+        return number(
             self._sql,
             f"""SELECT count(*) FROM (
                 SELECT 1 FROM clicked GROUP BY "user" HAVING count(*) > {most})""",
@@ -386,7 +399,7 @@ class Comparison:
     @cached_property
     def holders(self) -> int:
         """How many users of the log hold a released pair."""
-        return _number(self._sql, "SELECT count(DISTINCT holder) FROM held")
+        return number(self._sql, "SELECT count(DISTINCT holder) FROM held")
 
     def covered(self, most: int) -> tuple[float, float]:
         """Clicks on released pairs, and all clicks, each user scaled to a total of at most this."""
@@ -434,7 +447,7 @@ class Comparison:
             (
                 what,
                 np.array([chance for (chance,) in self._sql.execute(query).fetchall()]),
-                _number(self._sql, f"SELECT count({counted}) FROM shown"),
+                number(self._sql, f"SELECT count({counted}) FROM shown"),
             )
             for what, query, counted in queries
         ]

@@ -191,6 +191,7 @@ def count_released(
     """Count the released log, or return the reason why it cannot be read."""
     try:
         log = described(released_file(public, manifest), manifest)
-        return count(sql, log, into="shown", ignored="")
+        with_events = bool(log.columns.event_roles)
+        return count(sql, log, into="shown", ignored="", with_events=with_events)
     except (InputError, OSError):
         return "the released log cannot be read with the format and columns of the manifest"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from slogan.logs.files import open_bytes, reported
 from slogan.logs.searchlog import SearchLog
+from slogan.verification.events.reader import Clock, clock_of, event_of
 
 NO_CLICK = "no click"
 UNREADABLE = "unreadable"
@@ -31,6 +32,7 @@ _CP1252 = {n: bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(128
 _SPACES = re.compile("[ \t\n\f\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 _SCHEMES = re.compile(r"([a-z][a-z0-9+.-]*://[ ]*)+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+_OF_EVENTS = {"time", "rank", "session"}
 _PLACE = re.compile("0|[1-9][0-9]*")
 _NOT_JSON = re.compile(r",\s*[}\]]|nan|inf", re.IGNORECASE)
 
@@ -43,6 +45,15 @@ class Row(NamedTuple):
     url: str | None
     clicks: int
     reason: str | None = None
+    second: int | None = None
+    """From the first midnight of the period; of events only, as the next two."""
+    rank: int | None = None
+    session: str | None = None
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it is not counted for want of a click alone."""
+        return self.reason == NO_CLICK and self.user is not None
 
 
 class Rules(NamedTuple):
@@ -51,25 +62,38 @@ class Rules(NamedTuple):
     searches: bool = False
     """Whether a row without a url counts: as one with an empty url."""
     fold: bool = False
+    events: bool = False
+    """Whether rows have times, ranks and sessions, and those without a click are read too."""
+    clock: Clock | None = None
 
 
-def rules_of(log: SearchLog) -> Rules:
+def rules_of(log: SearchLog, *, with_events: bool = False) -> Rules:
     """The rules by which a log is read."""
-    return Rules(searches=log.columns.url is None or log.searches == "all", fold=log.fold)
+    return Rules(
+        searches=log.columns.url is None or log.searches == "all",
+        fold=log.fold,
+        events=with_events,
+        clock=clock_of(log) if with_events else None,
+    )
+
+
+def roles_of(log: SearchLog, rules: Rules) -> dict[str, str]:
+    """The columns that are read, by role."""
+    return log.columns.roles | (log.columns.event_roles if rules.events else {})
 
 
 class LenientError(Exception):
     """JSON that the standard forbids and some readers accept: readers would disagree on it."""
 
 
-def rows_of(log: SearchLog) -> Generator[Row]:
+def rows_of(log: SearchLog, *, with_events: bool = False) -> Generator[Row]:
     """Every row of the text files of a log, in their order."""
     for file in log.files:
         with reported(file):
             lines = _lines(file, log.compression)
             if log.format != "jsonl" and log.header:
                 next(lines, None)
-            yield from map(row_reader(log), lines)
+            yield from map(row_reader(log, with_events=with_events), lines)
 
 
 def _lines(file: Path, compression: str) -> Generator[bytes]:
@@ -84,12 +108,11 @@ def _lines(file: Path, compression: str) -> Generator[bytes]:
                 yield text
 
 
-def row_reader(log: SearchLog) -> Callable[[bytes], Row]:
+def row_reader(log: SearchLog, *, with_events: bool = False) -> Callable[[bytes], Row]:
     """A function that reads one line, independent of all others."""
-    names = log.columns.names
-    paths = {role: log.columns.path(name) for role, name in log.columns.roles.items()}
+    names, rules = log.columns.names, rules_of(log, with_events=with_events)
+    paths = {role: log.columns.path(name) for role, name in roles_of(log, rules).items()}
     places = {role: names.index(path[0]) for role, path in paths.items()}
-    rules = rules_of(log)
 
     def row_of(line: bytes) -> Row:
         try:
@@ -152,8 +175,10 @@ def _from_json(text: str, paths: Mapping[str, Sequence[str]], rules: Rules) -> R
     if not isinstance(found, dict):
         return _refused(UNREADABLE)
     values = {role: _inside(cast("object", found), path) for role, path in paths.items()}
-    if any(isinstance(value, dict | list) for value in values.values()):
+    nested = {role for role, value in values.items() if isinstance(value, dict | list)}
+    if nested - _OF_EVENTS:
         return _refused(NESTED)
+    values |= dict.fromkeys(nested)
     return judged({role: _json_text(value) for role, value in values.items()}, rules)
 
 
@@ -191,7 +216,19 @@ def _json_text(value: object) -> str | None:
 
 
 def judged(values: Mapping[str, str | None], rules: Rules) -> Row:
-    """The row of these values by role, or why it is not counted. Events have no count."""
+    """The row of these values by role, or why it is not counted."""
+    row = _clicked(values, rules)
+    if row.reason == NO_CLICK and rules.events:
+        search = _clicked(values, rules._replace(searches=True))
+        row = row if search.reason else search._replace(reason=NO_CLICK)
+    if not rules.events or row.user is None:
+        return row
+    found = event_of(values, rules.clock)
+    return row._replace(**found)  # pyright: ignore[reportArgumentType]
+
+
+def _clicked(values: Mapping[str, str | None], rules: Rules) -> Row:
+    """The row without its events. Logs of events have no count."""
     user, query, url = values["user"], values["query"], values.get("url")
     if rules.fold:
         query, url = folded_query(query or ""), folded_url(url or "")

@@ -21,12 +21,9 @@ from slogan.manifest.manifest import Manifest, released_file
 from slogan.storage.database import connected
 from slogan.storage.folders import scratch_folder
 from slogan.verification.comparison import Counted, fields_of
+from slogan.verification.events.written import order_of, values_of
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 
-_KEYS = ('TRY_CAST(s."user" AS HUGEINT) NULLS LAST', 's."user"', "s.query", "s.url")
-_ORDER = ", ".join(_KEYS)
-"""Integers in their own order, any other ID in that of its bytes; released columns have names of
-their own, which may be those of others here."""
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """Deflate, no name, no comment, no extra field, no time."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -37,7 +34,7 @@ _SPARKS_OWN = {"org.apache.spark.version", "org.apache.spark.sql.parquet.row.met
 def rows_as_written(evidence: Evidence) -> Finding:
     """Check that writing the rows in the documented order gives the bytes of the released log."""
     shown = evidence.released
-    if not shown.log.counts_events:
+    if not (shown.log.counts_events or shown.log.columns.event_roles):
         twice = _one(
             evidence.sql,
             'SELECT count(*) - count(DISTINCT ("user", query, url)) FROM shown_rows',
@@ -62,7 +59,7 @@ def _file_fault(
         again = folder / f"again{shown.log.suffix}"
         sql.execute("SET preserve_insertion_order = true")
         sql.execute(
-            f"COPY (SELECT {_columns(shown)} FROM shown_rows s ORDER BY {_ORDER}) "
+            f"COPY (SELECT {_columns(shown)} FROM shown_rows s ORDER BY {order_of(shown.log)}) "
             f"TO {literal(str(again))} ({_options(shown)})"
         )
         if _same(released.open("rb"), again.open("rb")):
@@ -101,7 +98,9 @@ def _columns(shown: Counted) -> str:
     """SQL of the released columns: the modelled values, each of its type, and nothing else."""
     columns = shown.log.columns
     texts = {"user": '"user"', "query": "query", "url": "nullif(url, '')", "count": "clicks"}
-    values = {columns.path(name): texts[role] for role, name in columns.roles.items()}
+    kinds = {role: shown.type_of(name) for role, name in columns.event_roles.items()}
+    named, texts = columns.roles | columns.event_roles, texts | values_of(shown.log, kinds)
+    values = {columns.path(name): texts[role] for role, name in named.items()}
     return ", ".join(
         f"{_value((name,), kind, values)} AS {identifier(name)}"
         for name, kind in zip(columns.names, shown.types, strict=True)
@@ -117,7 +116,8 @@ def _value(path: tuple[str, ...], kind: str, values: Mapping[tuple[str, ...], st
         return f"CAST(NULL AS {kind})"
     # A record of Parquet declares its fields; one of JSON has those that are named.
     fields = fields_of(kind) or {
-        one[len(path)]: "BIGINT" if values[one] == "clicks" else "VARCHAR" for one in below
+        one[len(path)]: "BIGINT" if values[one] in ("clicks", "rank") else "VARCHAR"
+        for one in below
     }
     inside = (f"{literal(n)}: {_value((*path, n), k, values)}" for n, k in fields.items())
     return f"{{{', '.join(inside)}}}"
@@ -142,13 +142,16 @@ def _delimiter(log: SearchLog) -> str:
 def _parts_fault(sql: duckdb.DuckDBPyConnection, shown: Counted, parts: list[Path]) -> str | None:
     """The fault of a log in parts, as Spark writes it; None if there is none."""
     if shown.log.format == "parquet":
-        given = sql.execute('SELECT "user", query, url FROM shown_rows ORDER BY n').fetchall()
-        order = f'SELECT "user", query, url FROM shown_rows s ORDER BY {_ORDER}'
-        if given != sql.execute(order).fetchall():
+        rows, order = f"SELECT {_columns(shown)} FROM shown_rows s ORDER BY", order_of(shown.log)
+        if sql.execute(f"{rows} n").fetchall() != sql.execute(f"{rows} {order}").fetchall():
             return "the rows are not in the documented order"
     else:
-        rows = sql.execute(f'SELECT "user", query, url, clicks FROM shown_rows s ORDER BY {_ORDER}')
-        expected = _written(shown, rows)
+        expected = _written(
+            shown.log,
+            sql.execute(
+                f"SELECT {_columns(shown)} FROM shown_rows s ORDER BY {order_of(shown.log)}"
+            ),
+        )
         for part in parts:
             with open_bytes(part, shown.log.compression) as data:
                 lines = io.TextIOWrapper(data, encoding="utf-8", newline="\n")
@@ -175,16 +178,11 @@ def _line(log: SearchLog, fields: Sequence[str]) -> str:
     return sign.join(quoted)
 
 
-def _written(shown: Counted, rows: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    log, columns = shown.log, shown.log.columns
+def _written(log: SearchLog, rows: duckdb.DuckDBPyConnection) -> Iterator[str]:
     while some := rows.fetchmany(10_000):
-        for user, query, url, clicks in some:
-            known = {columns.user: user, columns.query: query, columns.url: url or None}
-            values = [
-                clicks if name == columns.count else known.get(name) for name in columns.names
-            ]
+        for values in some:
             if log.format == "jsonl":
-                fields = dict(zip(columns.names, values, strict=True))
+                fields = dict(zip(log.columns.names, values, strict=True))
                 yield json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
             else:
                 yield _line(log, ["" if v is None else str(v) for v in values]) + "\n"

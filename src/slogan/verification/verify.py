@@ -19,6 +19,7 @@ from slogan.storage.untrusted import similar_file
 from slogan.verification.checks import PUBLIC_FILES, REAL_ROWS, WITH_LOG, WITHOUT_REMOVED
 from slogan.verification.comparison import Counted, private_database
 from slogan.verification.conditions import Check, Verdict, bounds_of
+from slogan.verification.events.checks import events
 from slogan.verification.evidence import (
     Checks,
     Evidence,
@@ -152,6 +153,8 @@ def _verdict(
             shown = count_released(sql, public, manifest)
             evidence = Evidence(public, curator, manifest, agreed, sql, clicked, shown, knowledge)
             wanted = {**PUBLIC_FILES, **_ACCOUNTS[manifest.kind]}
+            if manifest.log.events is not None:
+                wanted["events"] = events
             if log is not None:
                 wanted |= {**WITH_LOG, **_CHECKS[manifest.kind]}
             checks += [run(name, check, evidence) for name, check in wanted.items()]
