@@ -23,6 +23,8 @@ from slogan.cli.utility import Synthesis
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import SyntheticSummary
+    from slogan.manifest.fields import told_fields
+    from slogan.workflows.evaluate import read_manifest
     from slogan.release.base import Saved
 
 GROUP, RANK = "release", 1
@@ -145,6 +147,7 @@ def text(saved: Saved, check: str) -> RenderableType:
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,
         users,
+        *told_fields(read_manifest(saved.folder)),
     ]
     if session.verbose:
         shares = ", ".join(f"{stage} {share:.1%}" for stage, share in summary.budget_shares.items())
