@@ -23,8 +23,6 @@ from slogan.cli.utility import Synthesis
 
 if TYPE_CHECKING:
     from slogan.manifest.certificate import SyntheticSummary
-    from slogan.manifest.fields import told_fields
-    from slogan.workflows.evaluate import read_manifest
     from slogan.release.base import Saved
 
 GROUP, RANK = "release", 1
@@ -118,6 +116,8 @@ def _pairs(summary: SyntheticSummary) -> list[str]:
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
+    from slogan.manifest.fields import told_fields
+    from slogan.workflows.evaluate import read_manifest
 
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
