@@ -446,6 +446,14 @@ def reader_sql(file: Path, log: SearchLog) -> str:
     return f"(SELECT {names} FROM read_csv([{files}], {raw}{options}))"
 
 
+def clicked_sql(log: SearchLog) -> str:
+    """SQL of whether a released row counts, or is a search without a click beside those that do."""
+    if log.columns.url is None or log.counts_searches:
+        return "TRUE"
+    url = field_sql(log.columns.path(log.columns.url))
+    return f"coalesce({url}::VARCHAR, '') <> ''"
+
+
 def _type_at(path: tuple[str, ...], columns: Columns, numbers: Collection[str | None]) -> str:
     """The SQL type of a released column: a record, if values are in fields inside it."""
     if any(name is not None and path == columns.path(name) for name in numbers):

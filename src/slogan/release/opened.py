@@ -17,7 +17,7 @@ from slogan.manifest.certificate import html_table
 from slogan.manifest.manifest import Manifest, described, refuse_newer, released_file
 from slogan.manifest.strictness import strictness_of
 from slogan.modes import ReleaseKind
-from slogan.release.base import Tables, arrow_table, reader_sql
+from slogan.release.base import Tables, arrow_table, clicked_sql, reader_sql
 from slogan.storage.atomic import check_not_waiting, sha256_of
 from slogan.storage.database import connected
 from slogan.storage.untrusted import modest, similar_file
@@ -77,11 +77,13 @@ class OpenedRelease(Tables):
         roles = self.log.columns.roles
         place = {role: field_sql(self.log.columns.path(name)) for role, name in roles.items()}
         user, query, url = place["user"], place["query"], place.get("url", "NULL")
-        clicks = f"coalesce(sum({place['count']}::BIGINT), 0)" if "count" in place else "count(*)"
+        number = f"{place['count']}::BIGINT" if "count" in place else "1"
+        clicked = clicked_sql(self.log)
         with connected() as sql:
             rows, total, users, queries, pairs = sql.execute(
-                f"""SELECT count(*), {clicks}, count(DISTINCT {user}), count(DISTINCT {query}),
-                           count(DISTINCT {{'q': {query}, 'u': {url}}})
+                f"""SELECT count(*), coalesce(sum({number}) FILTER ({clicked}), 0),
+                           count(DISTINCT {user}), count(DISTINCT {query}),
+                           count(DISTINCT {{'q': {query}, 'u': {url}}}) FILTER ({clicked})
                     FROM {reader_sql(self._file, self.log)}"""
             ).fetchall()[0]
         budget = PrivacyBudget(**self.manifest.budget.model_dump())

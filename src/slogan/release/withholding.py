@@ -19,7 +19,7 @@ from slogan.logs.files import field_sql
 from slogan.logs.rows import copy_options, literal, parquet_sql
 from slogan.logs.searchlog import SearchLog
 from slogan.manifest.manifest import Manifest, Withheld, described, released_file
-from slogan.release.base import open_to_readers, reader_sql
+from slogan.release.base import clicked_sql, open_to_readers, reader_sql
 from slogan.release.publication import write_public
 from slogan.report.html import wording_digest
 from slogan.storage.atomic import publish, sha256_of
@@ -126,7 +126,7 @@ def _divide(
             CREATE TABLE withheld AS
             SELECT {user}::VARCHAR AS "user", {query}::VARCHAR AS query, {url} AS url,
                    sum({clicks})::BIGINT AS clicks
-            FROM released WHERE {chosen} GROUP BY ALL""")
+            FROM released WHERE {chosen} AND {clicked_sql(log)} GROUP BY ALL""")
         before = folder / "curator" / RECORD
         if before.is_file():
             sql.execute(f"INSERT INTO withheld BY NAME FROM {parquet_sql(before)}")

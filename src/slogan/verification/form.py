@@ -26,6 +26,7 @@ from slogan.storage.untrusted import modest
 from slogan.verification import fields
 from slogan.verification.accounting import account_as_written, part
 from slogan.verification.contributions.one_pair import is_one
+from slogan.verification.events.form import plain_events
 from slogan.verification.evidence import Evidence, Finding
 from slogan.verification.wording import names_of_log, words_of
 
@@ -186,8 +187,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _plain_log(manifest: Manifest) -> bool:
     """Whether items, emptied columns and delimiter are what the columns and the format say."""
     log = manifest.log
-    roles = [name for name in (log.user, log.query, log.url, log.count) if name is not None]
-    modelled = {path_of(name, log.columns)[:1] for name in roles}
+    modelled = {path_of(name, log.columns)[:1] for name in log.roles.values()}
     emptied = tuple(name for name in log.columns if (name,) not in modelled)
     searched = SEARCHES if manifest.parameters.get("searches") == "all" else PAIRS
     items = QUERIES if log.url is None else searched
@@ -197,6 +197,7 @@ def _plain_log(manifest: Manifest) -> bool:
         and (log.delimiter is None or log.delimiter in DELIMITERS.values())
         and (log.delimiter is None or log.format == "csv")
         and manifest.parameters.get(ITEMS, PAIRS) == items
+        and (log.events is None or plain_events(manifest))
     )
 
 

@@ -27,6 +27,8 @@ from slogan.verification.evidence import Evidence, Finding, NotPossibleError
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """Deflate, no name, no comment, no extra field, no time."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_NUMBERS = ("clicks", "rank", "datediff")
+"""How SQL begins of what is a number in JSON."""
 _WRITERS = re.compile(r"(DuckDB version v|parquet-mr version )[\w.]+ \(build [0-9a-f]+\)")
 _SPARKS_OWN = {"org.apache.spark.version", "org.apache.spark.sql.parquet.row.metadata"}
 
@@ -116,8 +118,7 @@ def _value(path: tuple[str, ...], kind: str, values: Mapping[tuple[str, ...], st
         return f"CAST(NULL AS {kind})"
     # A record of Parquet declares its fields; one of JSON has those that are named.
     fields = fields_of(kind) or {
-        one[len(path)]: "BIGINT" if values[one] in ("clicks", "rank") else "VARCHAR"
-        for one in below
+        one[len(path)]: "BIGINT" if values[one].startswith(_NUMBERS) else "VARCHAR" for one in below
     }
     inside = (f"{literal(n)}: {_value((*path, n), k, values)}" for n, k in fields.items())
     return f"{{{', '.join(inside)}}}"

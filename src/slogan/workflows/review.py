@@ -17,7 +17,7 @@ from slogan.errors import OptionError
 from slogan.logs.files import field_sql
 from slogan.manifest.certificate import html_table
 from slogan.manifest.manifest import Withheld
-from slogan.release.base import reader_sql
+from slogan.release.base import clicked_sql, reader_sql
 from slogan.release.withholding import released_log, rewrite_without
 from slogan.storage.atomic import check_not_waiting
 from slogan.storage.database import connected
@@ -162,7 +162,8 @@ def review(
     place = {role: field_sql(log.columns.path(name)) for role, name in log.columns.roles.items()}
     user, query, url = place["user"], place["query"], place.get("url", "NULL")
     urls = f"list_sort(list(DISTINCT {url}::VARCHAR) FILTER ({url} IS NOT NULL))"
-    clicks = f"sum({place['count']}::BIGINT)" if "count" in place else "count(*)"
+    number = f"{place['count']}::BIGINT" if "count" in place else "1"
+    clicks = f"coalesce(sum({number}) FILTER ({clicked_sql(log)}), 0)"
     with connected() as sql:
         rows = sql.execute(
             f"""SELECT {query}::VARCHAR AS query, {urls} AS urls,
