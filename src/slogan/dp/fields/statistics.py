@@ -23,11 +23,11 @@ from slogan.randomness import Randomness
 SHARES = {
     "hours": Fraction("0.005"),
     "days": Fraction("0.004"),
-    "ranks": Fraction("0.016"),
-    "sessions": Fraction("0.005"),
-    "lengths": Fraction("0.005"),
-    "searches": Fraction("0.003"),
-    "steps": Fraction("0.012"),
+    "ranks": Fraction("0.014"),
+    "sessions": Fraction("0.007"),
+    "lengths": Fraction("0.007"),
+    "searches": Fraction("0.004"),
+    "steps": Fraction("0.009"),
 }
 """Each stage's share of μ²: public constants."""
 COARSE = {
