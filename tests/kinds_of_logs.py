@@ -91,6 +91,26 @@ def half_clicked(folder):
     _text(folder, "half.csv", ["user,query,url\n", *lines])
 
 
+def ubi(folder):
+    """An index of queries and one of events, as an export has them: hits around the lines."""
+    hit = '{{"_index": "{}", "_id": "{}", "_source": {}}}\n'
+    queries, events = [], []
+    for n, (u, q, url) in enumerate(rows()):
+        shared = {
+            "client_id": f"client {u}",
+            "query_id": str(n),
+            "timestamp": "2024-05-06T07:08:09Z",
+        }
+        attributes = {"object": {"object_id": url}, "position": {"ordinal": 1 + n % 3}}
+        event = {**shared, "action_name": "click", "event_attributes": attributes}
+        seen = {**shared, "action_name": "impression"}
+        queries.append(hit.format("ubi_queries", n, json.dumps({**shared, "user_query": q})))
+        events += [hit.format("ubi_events", n, json.dumps(one)) for one in (seen, event)]
+    (folder / "export").mkdir()
+    _text(folder, "export/ubi_queries.json", queries)
+    _text(folder, "export/ubi_events.json", events)
+
+
 _PATHS = {"user": "who.id", "query": "search.text", "url": "hit.url"}
 FORMS = {
     "query log": Form(queries, "q.tsv"),
@@ -101,6 +121,7 @@ FORMS = {
     ),
     "nested JSON Lines": Form(json_lines, "log.jsonl", {**_PATHS, "count": "none"}),
     "nested Parquet": Form(parquet, "log.parquet", _PATHS),
+    "UBI": Form(ubi, "export"),
     "DuckDB table": Form(duckdb_table, "log.duckdb::clicks"),
     "SQLite table": Form(sqlite_table, "log.sqlite::clicks"),
     "folded": Form(spelled, "case.tsv", {"fold": True}),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from slogan.budget import PrivacyBudget
-from slogan.histogram import PairHistogram
+from slogan.histogram import Events, PairHistogram
 from slogan.planning.plan import plan
 
 
@@ -22,6 +22,37 @@ def histogram(counts: list[list[int]], queries: list[int] | None = None) -> Pair
         pairs=table.shape[1],
         query=np.array(queries or range(table.shape[1]), dtype=np.int64),
     )
+
+
+def events_of(
+    rows: list[tuple[int, ...]],
+    names: str = "user second pair rank query",
+    *,
+    users: int | None = None,
+    days: int = 7,
+    weekday: int = 2,
+) -> Events:
+    """Events from rows of numbers, in the order of `Events`; columns without a name are None."""
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(names.split()))
+    columns = dict(zip(names.split(), table.T, strict=True))
+    count = columns.get("count", np.ones(len(rows), dtype=np.int64))
+    filled = {**columns, "count": count}
+    keys = [filled[name] for name in _ORDER_OF_EVENTS if name in filled]
+    order = np.lexsort(keys[::-1]) if rows else np.zeros(0, dtype=np.int64)
+    narrow = {
+        name: columns[name][order].astype(np.int32) if name in columns else None
+        for name in ("second", "rank", "session")
+    }
+    return Events(
+        **{name: filled[name][order] for name in ("user", "pair", "query", "count")},
+        **narrow,
+        users=users or int(filled["user"].max(initial=-1)) + 1,
+        days=days,
+        weekday=weekday,
+    )
+
+
+_ORDER_OF_EVENTS = ("user", "second", "pair", "rank", "session", "query", "count")
 
 
 @st.composite

@@ -179,7 +179,9 @@ def _method(node: ast.FunctionDef, member: object) -> Member:
 @cache
 def _additions() -> dict[str, str]:
     parts = re.split(r"^## (\w+)\n", ADDITIONS.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+    names, texts = parts[1::2], parts[2::2]
+    assert len(set(names)) == len(names), "a name has two sections"
+    return dict(zip(names, texts, strict=True))
 
 
 def examples() -> dict[str, str]:

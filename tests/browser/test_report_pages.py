@@ -68,7 +68,8 @@ def log_of(kind, file):
 
 def release_of(kind, log):
     small = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
-    labels = slogan.Labels(**dict.fromkeys(slogan.Labels.model_fields, "A long label " * 8))
+    texts = dict.fromkeys(slogan.Labels.model_fields, "A long label " * 8)
+    labels = slogan.Labels(**{**texts, "published": "2026-12-01"})
     if kind == "exact":
         return slogan.sanitize(log, small, solver="exact", labels=labels)
     if kind == "laplace":

@@ -60,10 +60,20 @@ _GUARDS = {
     "dp/selection/_look.py": ["tests/unit/dp/selection/test_look.py"],
     "dp/selection/__init__.py": ["tests/unit/dp/selection/test_look.py"],
     "dp/one_pair.py": ["tests/unit/dp/test_one_pair.py"],
+    "dp/contributions.py": [
+        "tests/unit/dp/test_contributions.py",
+        "tests/unit/workflows/test_synthesize_auto.py",
+    ],
     "dp/attainable.py": ["tests/unit/dp/test_attainable.py"],
     "verification/contributions/one_pair.py": [
         "tests/unit/verification/contributions/test_one_pair.py"
     ],
+    "verification/contributions/look.py": ["tests/unit/verification/test_forgeries.py"],
+    "verification/public_knowledge.py": ["tests/unit/workflows/test_synthesize_public.py"],
+    **{
+        f"verification/passport/{name}.py": ["tests/unit/verification/test_passport.py"]
+        for name in ("__init__", "checksums", "croissant", "deployment", "facts", "plain_yaml")
+    },
     "verification/conditions.py": _VERIFIERS_NUMBERS,
     "verification/accounting.py": _VERIFIERS_NUMBERS,
     "verification/checks.py": [

@@ -275,17 +275,22 @@ def _described(log: SearchLog, *files: Path) -> SearchLog:
         session=known.session or "none",
         period=log.period,
         time_format=log.time_format,
-        columns=names if listed and log.format != "parquet" else None,
+        columns=names if listed and log.format not in ("parquet", "ubi") else None,
         delimiter=log.delimiter or None,
         encoding=log.encoding,
         searches=log.searches,
         fold=log.fold,
+        click_action=",".join(log.click_actions) or None,
         on_bad_row="skip" if log.skip_bad_rows else "error",
     )
 
 
 def _lines(log: SearchLog, rows: list[Row]) -> bytes:
     """Rows in the log's own format; other columns are empty."""
+    if log.format == "ubi" and log.columns.url is not None:
+        # Everybody has the same query_id for a query.
+        named = _named(log, rows)
+        return b"".join(_line_of_ubi(log, row, f"of {row[log.columns.query]}") for row in named)
     return b"".join(_line(log, row) for row in _named(log, rows))
 
 
@@ -356,12 +361,28 @@ def _header(log: SearchLog) -> bytes:
 def _line(log: SearchLog, row: Named) -> bytes:
     if log.format == "jsonl":
         return json.dumps(row).encode() + b"\n"
+    if log.format == "ubi":
+        return _line_of_ubi(log, row)
     text = io.StringIO()
     fields = [str(row.get(name, "")) for name in log.columns.names]
     if log.format == "tsv":
         return "\t".join(fields).encode() + b"\n"
     csv.writer(text, delimiter=log.delimiter, lineterminator="\n").writerow(fields)
     return text.getvalue().encode()
+
+
+def _line_of_ubi(log: SearchLog, row: Named, query_id: str | None = None) -> bytes:
+    """A click with its query beside it, or in a line before; a search, where nothing is clicked."""
+    known = log.columns
+    shared = {known.user: row[known.user]} | ({"query_id": query_id} if query_id else {})
+    words = {known.query: row[known.query]}
+    if known.url is None:
+        return json.dumps(shared | words).encode() + b"\n"
+    attributes = {"object": {"object_id": row[known.url]}, "position": {"ordinal": 1}}
+    event = {"action_name": log.click_actions[0], **shared, "event_attributes": attributes}
+    if query_id is None:
+        return json.dumps(event | words).encode() + b"\n"
+    return f"{json.dumps(shared | words)}\n{json.dumps(event)}\n".encode()
 
 
 def _without(log: SearchLog, gone: str, folder: Path) -> tuple[Path, ...]:
@@ -388,8 +409,10 @@ def _owner(log: SearchLog, line: bytes) -> str | None:
     """The user of a line."""
     try:
         text = decoded(line, log.encoding).rstrip("\r\n")
-        if log.format == "jsonl":
+        if log.format in ("jsonl", "ubi"):
             value = json.loads(text, parse_int=str, parse_float=str)
+            if log.format == "ubi" and isinstance(value.get("_source"), dict):
+                value = value["_source"]
             for field in log.columns.path(log.columns.user):
                 value = value[field]
             return value if isinstance(value, str) else None
@@ -399,7 +422,7 @@ def _owner(log: SearchLog, line: bytes) -> str | None:
             else next(csv.reader([text], delimiter=log.delimiter, strict=True))
         )
         return fields[log.columns.names.index(log.columns.user)]
-    except (ValueError, LookupError, TypeError, StopIteration, csv.Error):
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, csv.Error):
         return None
 
 
@@ -416,11 +439,14 @@ def _hostile_lines(log: SearchLog, number: int) -> list[bytes]:
 
     def line(beside: Named | None = None, **values: Any) -> bytes:
         usual = {"user": f"{number}.0", "query": "planted", "url": "planted.example", "count": 1}
-        return _line(log, _by_name(log, usual | values) | (beside or {}))
+        named = _by_name(log, usual | values)
+        if log.format == "ubi" and beside:
+            return json.dumps(json.loads(_line(log, named)) | beside).encode() + b"\n"
+        return _line(log, named | (beside or {}))
 
     plain, forged = line(), line(user="slogan-audit-forged")
     first, tail = plain[:-1], ()
-    if log.format == "jsonl":
+    if log.format in ("jsonl", "ubi"):
         more, nested = line({"planted": "yes"}, query='"'), line(user={"planted": [1]})
         odd = (more, line(user=float(number)), nested, first[:-8] + b"\n")
         tail = (b"[" + plain, b'"\n', b"{\n")

@@ -21,7 +21,7 @@ def generate(
     clicks_per_user: float = 95.1,
     format: Annotated[
         str | None,
-        Parameter(help="tsv, csv, jsonl, parquet or aol. By default the file's name decides."),
+        Parameter(help="tsv, csv, jsonl, parquet, aol or ubi. By default the file's name decides."),
     ] = None,
     events: Annotated[bool, Parameter(negative="")] = False,
     force: Annotated[bool, Parameter(negative="", help="Replace an existing file.")] = False,

@@ -65,7 +65,9 @@ class Reading:
     fold: Annotated[bool, Parameter(negative="")] = False
     "Ignore case, spaces, and scheme and last slash of urls. inspect shows what it would gain."
     format: str | None = None
-    "tsv, csv, jsonl or parquet. By default the file's name says which."
+    "tsv, csv, jsonl, ubi or parquet. By default the file's name says which."
+    click_action: str | None = None
+    "ubi only: action_name of clicks, or several with commas. By default click."
     columns: str | None = None
     "Names of all columns with commas between them, for a text file without a header."
     delimiter: str | None = None
@@ -102,6 +104,7 @@ class Reading:
             **self._form(),
             searches=self.searches,
             fold=self.fold,
+            click_action=self.click_action,
             on_bad_row=self.on_bad_row,
         )
 

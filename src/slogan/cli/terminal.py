@@ -312,6 +312,8 @@ def how_read(log: SearchLog) -> list[str]:
         *([f"{parts} file{'s' * (parts != 1)}"] if parts else []),
     ]
     each = "one for each row" + ("" if log.counts_searches else " with a url")
+    if log.format == "ubi" and columns.url is not None:
+        each = f"one for each event {' or '.join(log.click_actions)}"
     roles = [
         f"user: {columns.user}",
         f"query: {columns.query}",
@@ -330,9 +332,17 @@ def how_read(log: SearchLog) -> list[str]:
             "The user column looks like sessions: then sessions are protected, not people."
         )
     lines += emptied_columns(columns.emptied(), columns.kept_fields(), "come back")
+    if log.format == "ubi":
+        lines += [_FILLED_UBI, "Other fields and other events of UBI are left out."]
     if log.format == "jsonl":
         lines.append("Keys of JSON Lines that are not named here are left out.")
     return lines
+
+
+_FILLED_UBI = (
+    "UBI requires a timestamp and a position: where they are empty, they are "
+    "1970-01-01T00:00:00Z and 0."
+)
 
 
 def announce(log: SearchLog) -> SearchLog:
@@ -341,6 +351,8 @@ def announce(log: SearchLog) -> SearchLog:
         columns = log.columns
         for line in emptied_columns(columns.emptied(), columns.kept_fields(), "will come back"):
             _say(line)
+        if log.format == "ubi":
+            _say(_FILLED_UBI)
     return log
 
 

@@ -91,6 +91,8 @@ class Trial(Utility):
 
     time_limit: float = 10.0
     "Most seconds for each problem."
+    patience: float = 3.0
+    "Seconds without a better solution after which the search stops. 0 uses the whole time limit."
 
     def compared(self, names: list[str]) -> Joint:
         """Two objectives to trade for each other, in place of one."""

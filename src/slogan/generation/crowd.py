@@ -55,6 +55,7 @@ DAYS = 92
 """Length of the period of a log."""
 DAY = 86_400
 """In seconds."""
+_LARGEST_ANON_ID = 24_999_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,3 +275,9 @@ def geometric(drawn: Floats, again: float | Floats) -> Ints:
 def count_up(lengths: Ints) -> Ints:
     """0, 1, … for each length in turn."""
     return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def anon_id(crowd: Crowd, user: Ints) -> Ints:
+    """User-IDs that look like AOL's."""
+    step = max(1, _LARGEST_ANON_ID // len(crowd.searches))
+    return 1 + user * step + floor(chance(crowd.person(user), "anon_id") * step)

@@ -36,16 +36,20 @@ SESSION_GAP = 1_800
 _HOUR = 3_600
 _NEW_RUN = 0.6  # chance that the next search of a topic is made at another time ...
 _NEW_SESSION = 0.8  # ... and that a change of topic begins a session
-_REWORDED = 0.32  # chance of one more search without a click before one with a click ...
-_UNCHANGED = 0.3  # ... and that it has the same words
+# Chance of one more search without a click before one with a click: more often if the first result
+# that is clicked is not the highest.
+_REWORDED, _OVERLOOKED, _MOST_OVERLOOKED = 0.26, 0.12, 3
+_UNCHANGED = 0.4  # chance that it has the same words
 _SEASONAL_TOPICS, _IN_SEASON, _SEASON = 0.3, 0.5, 9.0  # the last one in days
 _TRENDING, _LINGERS = 0.2, 0.5
 _ON_TREND, _FAMOUS_ON_TREND = 0.6, 0.25
 _LEISURE = 0.5  # share of topics searched for in the evening and at weekends
 _GAP, _SPREAD, _LONGEST_GAP = 3.9, 1.0, 1_200.0  # logarithm of seconds between two searches
 _FIRST_CLICK, _NEXT_CLICK = 4, 18  # seconds
-# Where a page's first results are other sites: navigation hardly looks further, and questions do.
-_LOWER_SITE, _LOWER_RESULT, _LOWER_AGAIN, _SECOND_PAGE = 0.14, 0.45, 0.58, 0.03
+# How often a page has other results above: of a query that looks for a site hardly ever, and in one
+# search in some only.
+_LOWER_SITE, _LOWER_RESULT, _LOWER_AGAIN = 0.16, 0.42, 0.58
+_MOVED, _SECOND_PAGE = 0.08, 0.03
 
 _SATURDAY = 5
 _WEEKDAYS: Floats = np.array([1.10, 1.08, 1.05, 1.02, 0.92, 0.86, 0.97])  # from Monday
@@ -86,14 +90,16 @@ def draw_events(crowd: Crowd, first: int, last: int) -> Events:
     searches, session = _in_sessions(draw_searches(crowd, first, last))
     clicks, of = clicked(searches)
     click, again = np.repeat(np.arange(len(of)), clicks.count), count_up(clicks.count)
-    idle = geometric(chance(searches.key, "idle"), _REWORDED)
+    lower = _lower(searches)
+    missed = _REWORDED + _OVERLOOKED * np.minimum(lower, _MOST_OVERLOOKED)
+    idle = geometric(chance(searches.key, "idle"), missed)
     of_idle, before = np.repeat(np.arange(len(idle)), idle), -1 - count_up(idle)
     # A search with clicks may be made again; the searches without a click before it are -1, -2, ...
     parent, turn = np.concatenate((of[click], of_idle)), np.concatenate((again, before))
     query = np.concatenate((clicks.query[click], _reworded(searches, of_idle, before)))
     url = np.concatenate((clicks.url[click], np.full_like(of_idle, -1)))
     rank = np.concatenate((clicks.rank[click], np.zeros_like(of_idle)))
-    rank = np.where(rank > 0, rank + _lower(searches)[parent], 0)
+    rank = np.where(rank > 0, rank + lower[parent], 0)
     order = np.lexsort((rank, turn, parent))
     parent, turn = parent[order], turn[order]
     begins = _changes(parent, turn)
@@ -146,10 +152,13 @@ def _reworded(searches: Searches, of: Ints, before: Ints) -> Ints:
 
 def _lower(searches: Searches) -> Ints:
     """How many other results the page of each search has above its own."""
-    wants_site = searches.site >= 0
-    few = 1 + geometric(chance(searches.key, "few"), _LOWER_AGAIN)
-    likely = np.where(wants_site, _LOWER_SITE, _LOWER_RESULT)
-    lower = np.where(chance(searches.key, "lower") < likely, few, 0)
+    wants_site, known = searches.site >= 0, searches.topic == 0
+    query = child_key(np.zeros(len(known), dtype=np.uint64), searches.query)
+    few = 1 + geometric(chance(query, "few"), _LOWER_AGAIN)
+    likely = np.where(wants_site, np.where(known, 0.0, _LOWER_SITE), _LOWER_RESULT)
+    lower = np.where(chance(query, "lower") < likely, few, 0)
+    moved = chance(searches.key, "moved") < _MOVED
+    lower += np.where(moved, 1 + geometric(chance(searches.key, "how far"), _LOWER_AGAIN), 0)
     deep = ~wants_site & (chance(searches.key, "deep") < _SECOND_PAGE)
     return lower + np.where(deep, 10, 0)
 

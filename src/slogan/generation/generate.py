@@ -13,6 +13,7 @@ from slogan.errors import InputError, StorageError
 from slogan.generation.crowd import (
     SEARCHES_PER_CHUNK,
     Crowd,
+    anon_id,
     chance,
     draw_clicks,
     draw_crowd,
@@ -20,15 +21,21 @@ from slogan.generation.crowd import (
     seconds,
 )
 from slogan.generation.events import BEGINS, draw_events
+from slogan.generation.ubi import LINES, searches
 from slogan.generation.vocabulary import text_macros
 from slogan.progress import Progress, shown
 from slogan.storage.atomic import check_outside_releases
 from slogan.storage.database import connected, reason
 from slogan.storage.folders import scratch_folder
 
-FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol")
+FORMATS = ("tsv", "csv", "jsonl", "parquet", "aol", "ubi")
 
-_FORMAT_OF_SUFFIX = {".aol.tsv": "aol", ".txt": "aol", **{f".{name}": name for name in FORMATS[:4]}}
+_FORMAT_OF_SUFFIX = {
+    ".aol.tsv": "aol",
+    ".txt": "aol",
+    ".ubi.jsonl": "ubi",
+    **{f".{name}": name for name in FORMATS[:4]},
+}
 _COMPRESSIONS = {".gz": ", COMPRESSION gzip", ".zst": ", COMPRESSION zstd"}
 _COPY_OPTIONS = {
     "tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
@@ -36,6 +43,7 @@ _COPY_OPTIONS = {
     "jsonl": "FORMAT json",
     "parquet": "FORMAT parquet, COMPRESSION zstd",
     "aol": "FORMAT csv, HEADER, DELIMITER '\t'",
+    "ubi": "FORMAT csv, HEADER false, QUOTE '', ESCAPE ''",
 }
 _TRIPLETS = 'SELECT "user", query_text(query) AS query, url_text(url) AS url, "count" FROM numbers'
 _TIME = f"""TIMESTAMP '{BEGINS}' + to_seconds("time")"""
@@ -49,7 +57,6 @@ SELECT "user", query_text(query) AS query, {_URL} AS url, {_TIME} AS "time", {_R
        "user" || '-' || "session" AS "session"
 FROM numbers"""
 
-_LARGEST_ANON_ID = 24_999_999
 _IDLE_PAGES = 0.5
 
 
@@ -90,7 +97,7 @@ def generate(
             connection.execute("SET threads = 1; SET memory_limit = '800MB'")
             connection.execute(text_macros())
             _draw(connection, crowd, _columns(kind, events=events), on_progress)
-            source = _AOL if kind == "aol" else _EVENTS if events else _TRIPLETS
+            source = {"aol": _AOL, "ubi": LINES}.get(kind, _EVENTS if events else _TRIPLETS)
             _spell(connection, source, written, _COPY_OPTIONS[kind] + compression)
         written.replace(target)
 
@@ -152,7 +159,9 @@ def _clearly(target: Path) -> Generator[None]:
 
 
 def _columns(kind: str, *, events: bool) -> Callable[[Crowd, int, int], dict[str, Ints]]:
-    """What draws the columns of some users."""
+    """What draws the columns of some users; UBI has events in any case."""
+    if kind == "ubi":
+        return searches
     if events:
         return _events
     return _unrelated_events if kind == "aol" else _triplets
@@ -211,9 +220,3 @@ def _unrelated_events(crowd: Crowd, begin: int, end: int) -> dict[str, Ints]:
     user = anon_id(crowd, rows.user)
     numbers = {"user": user, "query": rows.query, "time": when[order]}
     return {**numbers, "rank": rank[order], "url": rows.url}
-
-
-def anon_id(crowd: Crowd, user: Ints) -> Ints:
-    """User-IDs that look like AOL's."""
-    step = max(1, _LARGEST_ANON_ID // len(crowd.searches))
-    return 1 + user * step + floor(chance(crowd.person(user), "anon_id") * step)

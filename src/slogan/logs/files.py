@@ -33,7 +33,11 @@ _SUFFIXES = {
     "csv": (".csv",),
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "parquet": (".parquet", ".pq"),
+    "ubi": (".ubi.jsonl", ".ubi.ndjson", ".ubi.json"),
 }
+UBI_OBJECT = "event_attributes.object.object_id"
+_UBI_FILES = ("ubi_queries", "ubi_events")
+"""How files with the indices of UBI are called that declare their format by their names."""
 _FORMAT_OF = {suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes}
 FORMATS = tuple(_SUFFIXES)
 _EXCEL = (
@@ -125,11 +129,18 @@ def format_of(files: tuple[Path, ...], *, given: str | None) -> tuple[str, str]:
     return kinds.pop()
 
 
+def ending_of(log_format: str) -> str:
+    """The ending of files that are written in this format."""
+    return _SUFFIXES[log_format][0]
+
+
 def _kind(file: Path, given: str | None) -> tuple[str, str]:
     suffixes = [s.lower() for s in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in _DECOMPRESS else ""
     ending = suffixes[-1] if suffixes else ""
-    log_format = given or _FORMAT_OF.get(ending)
+    log_format = given or _FORMAT_OF.get("".join(suffixes[-2:])) or _FORMAT_OF.get(ending)
+    if given is None and log_format == "jsonl" and file.name.lower().startswith(_UBI_FILES):
+        log_format = "ubi"
     if given is None and ending in _OTHERS:
         what, command = _OTHERS[ending]
         raise LogFormatError(

@@ -15,6 +15,7 @@ from slogan.logs.columns import EVENT_ROLES, NONE, known_names
 from slogan.logs.files import open_bytes, reported
 from slogan.logs.searchlog import Form, Schema
 from slogan.logs.text import LONGEST_LINE, decoded, split_fields
+from slogan.logs.ubi import columns_from
 from slogan.storage.database import connected
 
 ROWS = 1_000
@@ -56,7 +57,7 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
     """The columns of a log with their kinds and roles; fields of nested ones by their paths."""
     if form.format == "parquet":
         kinds = dict(_leaves(schema))
-    elif form.format == "jsonl":
+    elif form.format in ("jsonl", "ubi"):
         kinds = {name: _kind(values) for name, values in _keys(form).items()}
     else:
         rows = list(_rows(form, len(schema)))
@@ -67,6 +68,8 @@ def header_of(form: Form, schema: Schema, roles: dict[str, str | None]) -> Heade
         for role, given in roles.items()
         if given not in NONE
     }
+    if form.format == "ubi":
+        taken = {name: role for role, name in columns_from(roles).roles.items()}
     columns = (ColumnKind(name=n, kind=k, role=taken.get(n)) for n, k in kinds.items())
     return Header(columns=tuple(columns), declared=form.format == "parquet", keys=keys)
 

@@ -116,7 +116,7 @@ def source_sql(log: SearchLog, files: tuple[Path, ...], *, keep_rejects: bool) -
         f"strict_mode=false, new_line='\\n', nullstr={literal(NO_DELIMITER[0])})"
     )
     plain = f"string_split(line, {literal(log.delimiter)})"
-    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL"}
+    split = {"tsv": plain, "csv": _csv_fields(log.delimiter, plain), "jsonl": "NULL", "ubi": "NULL"}
     return f"(SELECT line, rest, {split[log.format]} AS c FROM {lines})"
 
 
@@ -156,7 +156,7 @@ def event_fields_of(log: SearchLog) -> dict[str, str]:
     values = zip(roles, _places(log, roles).values(), kinds, strict=True)
     return {
         role: f"CASE WHEN {kind} IN ('OBJECT', 'ARRAY') THEN NULL ELSE {place} END"
-        if log.format == "jsonl"
+        if log.format in _JSON
         else place
         for role, place, kind in values
     }
@@ -165,6 +165,8 @@ def event_fields_of(log: SearchLog) -> dict[str, str]:
 def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
     """SQL of the value in the column of each role."""
     names = log.columns.names
+    if log.format == "ubi":
+        return {role: f"json_extract_string(doc, {_ubi(name)})" for role, name in roles.items()}
     paths = {role: log.columns.path(name) for role, name in roles.items()}
     if log.format == "parquet":
         return {role: field_sql(path) for role, path in paths.items()}
@@ -174,8 +176,15 @@ def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
     return {role: f"c[{names.index(name) + 1}]" for role, name in roles.items()}
 
 
+def _ubi(name: str) -> str:
+    """Where a field of UBI is in its document; its name is the path."""
+    return literal(json_pointer(*name.split(".")))
+
+
 def _kind(log: SearchLog, name: str) -> str:
     """SQL of the kind of value that JSON has in a column."""
+    if log.format == "ubi":
+        return f"json_type(doc, {_ubi(name)})"
     return f"json_type({_VALID}, {literal(json_pointer(*log.columns.path(name)))})"
 
 
@@ -216,7 +225,11 @@ _WORDS_FOR = {
     "user missing": "the user-ID is missing",
     "query missing": "the query is missing",
     "nested": "a user-ID, query, url or count is an object or a list",
+    "user long": "the user-ID has more than 100 characters, which UBI does not allow",
+    "object long": "the object_id has more than 256 characters, which UBI does not allow",
+    "query unclear": "queries of one user with the same query_id have different texts",
 }
+_JSON = ("jsonl", "ubi")
 _NO_OBJECT = "not a JSON object"
 OPEN_QUOTE = "a quote that does not close on its line, or text after it"
 NOT_UTF8 = "not UTF-8"
@@ -232,7 +245,7 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
     what = _WORDS_FOR.get(reason, reason)
     if reason == "unreadable":
         columns = f"not {len(log.columns.names)} columns"
-        what = _NO_OBJECT if log.format == "jsonl" else columns
+        what = _NO_OBJECT if log.format in _JSON else columns
     hint = _ENCODING_HINT if what == NOT_UTF8 else BAD_ROW_HINT
     if what == _NO_OBJECT:
         file = where.partition(", line ")[0]
@@ -245,6 +258,11 @@ def bad_row_error(reason: str, where: str, log: SearchLog) -> BadRowError:
             "name the fields inside, such as --user user.id, and --count none if there is no "
             f"count; slogan inspect LOG --show-header lists them; else {hint}"
         )
+    if log.format == "ubi" and reason == "nested":
+        hint = f"name the user by a field that is a text: --user user_id; else {hint}"
+    if log.format == "ubi" and reason == "query missing":
+        what = "an event has no user_query, and its user no query with its query_id"
+        hint = f"give the files of queries too; else {hint}"
     if log.format == "jsonl" and reason.endswith("missing"):
         hint = f"name the keys with --user, --query, --url and --count (none if absent), or {hint}"
     return BadRowError(f"{where}: {what}", hint=hint, reason=reason)
@@ -255,6 +273,8 @@ def copy_options(log: SearchLog) -> str:
     if log.format == "parquet":
         return "FORMAT parquet, COMPRESSION zstd"
     packing = PACKINGS[log.compression]
+    if log.format == "ubi":
+        return f"FORMAT csv, HEADER false, QUOTE '', ESCAPE '', COMPRESSION {packing}"
     if log.format == "jsonl":
         return f"FORMAT json, COMPRESSION {packing}"
     raw = "" if log.format == "csv" else "QUOTE '', ESCAPE '', "

@@ -11,6 +11,7 @@ from slogan.errors import LogFormatError, OptionError
 from slogan.logs.columns import EVENT_ROLES, NONE, Columns, assign_roles, known_names
 from slogan.logs.databases import Database, database
 from slogan.logs.files import (
+    ending_of,
     expand,
     format_of,
     parquet_schema,
@@ -28,6 +29,7 @@ from slogan.logs.text import (
     with_delimiter,
 )
 from slogan.logs.times import AUTO, Period, TimeFormat, format_from, period_from
+from slogan.logs.ubi import TIME, actions_from, columns_from, iso_from
 from slogan.logs.words import PAIRS, QUERIES, SEARCHES
 from slogan.storage.database import connected
 
@@ -39,6 +41,7 @@ _SERVERS = {
     "mariadb": "export the table: mariadb --batch -e 'SELECT …' DATABASE > log.tsv",
     "mongodb": "export the collection: mongoexport --collection=NAME --out=log.jsonl",
 }
+_DECLARING = {"parquet": "Parquet", "ubi": "UBI"}
 Searches = Literal["clicked", "all"]
 Schema = tuple[tuple[str, str], ...]
 """The columns that are declared, in order, and their types; a type that is not declared is text."""
@@ -57,7 +60,7 @@ class Form:
     table: object | None = None
     """The table in memory or in a database, if the log is one."""
     format: str
-    """tsv, csv, jsonl or parquet; a release of a table is a Parquet file."""
+    """tsv, csv, jsonl, ubi or parquet; a release of a table is a Parquet file."""
     compression: str = ""
     """The ending of compressed text files, such as ".gz"; empty without compression."""
     header: bool = True
@@ -70,7 +73,7 @@ class Form:
     @property
     def suffix(self) -> str:
         """The ending of a file in this log's format."""
-        return f".{self.format}{self.compression}"
+        return ending_of(self.format) + self.compression
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,6 +86,8 @@ class SearchLog(Form):
     """Whether searches without a click are left out, or counted as pairs with an empty url."""
     fold: bool = False
     """Whether case, spaces, and scheme and last slash of urls make no difference."""
+    click_actions: tuple[str, ...] = ()
+    """The action_names of the events of UBI that are clicks; empty for other formats."""
     period: Period | None = None
     """The declared days of the log; set if it has times."""
     time_format: str = AUTO
@@ -134,6 +139,7 @@ def read(
     on_bad_row: str = "error",
     searches: str = "clicked",
     fold: bool = False,
+    click_action: str | None = None,
     time: str | None = None,
     rank: str | None = None,
     session: str | None = None,
@@ -147,7 +153,7 @@ def read(
     Args:
         source: A path, several, a glob pattern, or a table. A table of a DuckDB or SQLite file is
             FILE::TABLE, one of a PostgreSQL server postgresql://HOST/DATABASE::TABLE.
-        format: tsv, csv, jsonl or parquet, if the file name does not show it.
+        format: tsv, csv, jsonl, ubi or parquet, if the file name does not show it.
         user: The column of the user-ID; found in the header if not given, as are the next three. In
             JSON Lines the keys are user, query, url and count unless they are named here. A field
             inside a column of Parquet or JSON Lines is named by its path, such as who.id.
@@ -163,6 +169,8 @@ def read(
         searches: Leave out searches without a click ("clicked"), or count them too ("all").
         fold: Take queries and urls for the same that differ in case, in spaces, or in scheme and
             last slash of the url; they are released folded.
+        click_action: The action_name of clicks in UBI, or several with commas between them: click
+            if not given. A release has the first.
         time: The column of the time, for `synthesize`; needs `period`. AOL's is found in the header
             if there is a period. "none" leaves it empty, as for the next two.
         rank: The column of the rank of the clicked result; AOL's is found in the header.
@@ -193,15 +201,20 @@ def read(
         sql=sql,
         peek=peek,
     )
+    actions = actions_from(click_action, form.format)
     typed = form.format in ("jsonl", "parquet")
     days = period_from(period, None if time in NONE else time)
     if days is None:
         roles["time"] = "none"
-    found = assign_roles(
-        tuple(name for name, _ in schema),
-        roles,
-        show=typed or columns is not None,
-        nested=typed and (form.table is None or isinstance(form.table, Database)),
+    found = (
+        columns_from(roles)
+        if form.format == "ubi"
+        else assign_roles(
+            tuple(name for name, _ in schema),
+            roles,
+            show=typed or columns is not None,
+            nested=typed and (form.table is None or isinstance(form.table, Database)),
+        )
     )
     for file in _here(form) if form.format == "parquet" else ():
         require_modest(file, found.roles | found.event_roles)
@@ -213,12 +226,20 @@ def read(
         skip_bad_rows=on_bad_row == "skip",
         searches=searches,
         fold=fold,
+        click_actions=actions,
         period=None if found.time is None else days,
-        time_format=format_from(time_format, found.time, typed=form.format == "parquet"),
-        undated=next(iter(known_names("time", found.names)), None)
-        if days is None and time is None
-        else None,
+        time_format=format_from(
+            iso_from(time_format) if form.format == "ubi" else time_format,
+            found.time,
+            typed=form.format == "parquet",
+        ),
+        undated=_time_of(form, found) if days is None and time is None else None,
     )
+
+
+def _time_of(form: Form, columns: Columns) -> str | None:
+    """The column that has times by its name."""
+    return TIME if form.format == "ubi" else next(iter(known_names("time", columns.names)), None)
 
 
 def declare(
@@ -243,16 +264,17 @@ def declare(
         files = () if stored.kind == "PostgreSQL" else (Path(stored.place),)
         return Form(files=files, table=stored, format="parquet"), stored.schema
     if paths is None:
-        return Form(table=source, format="parquet"), _texts(_table_columns(source))
+        return _declared_by_table(source, format)
     addresses = _addresses(paths)
     files = () if addresses else expand(paths)
     kind, compression = format_of(files or tuple(map(Path, addresses)), given=format)
     sign = None if delimiter is None else delimiter_from(delimiter)
     if sign is not None and kind not in ("tsv", "csv"):
         raise OptionError(f"{kind} files have no delimiter", hint="leave --delimiter out")
-    if columns is not None and kind == "parquet":
+    if columns is not None and kind in _DECLARING:
         raise OptionError(
-            "--columns is for files that do not declare their columns, and Parquet does",
+            f"--columns is for files that do not declare their columns, and {_DECLARING[kind]} "
+            "does",
             hint="name single columns with --user, --query, --url, --count",
         )
     form = Form(
@@ -261,7 +283,7 @@ def declare(
         addresses=addresses,
         format=kind,
         compression=compression,
-        header=columns is None or kind == "jsonl",
+        header=kind == "jsonl" or (columns is None and kind != "ubi"),
         encoding=encoding_from(encoding, kind),
     )
     for file in _here(form) if kind != "parquet" else ():
@@ -272,15 +294,32 @@ def declare(
         sign = sign or usual_delimiter(kind)
         kind = with_delimiter(kind, sign, fixed=format is not None)
         return replace(form, format=kind, delimiter=sign), _texts(columns)
-    if kind == "jsonl":
-        # No line declares the columns of JSON Lines, and none may: it belongs to one user.
-        named = (
-            (name or role).partition(".")[0]
-            for role, name in roles.items()
-            if name not in NONE and (name is not None or role not in EVENT_ROLES)
-        )
-        return form, _texts(columns or tuple(dict.fromkeys(named)))
+    if kind in ("jsonl", "ubi"):
+        return form, _texts(columns or _keys(form, roles))
     return _declared_by_files(form, sign, peek, fixed=format is not None)
+
+
+def _declared_by_table(table: object, format: str | None) -> tuple[Form, Schema]:
+    """The columns of a table in memory."""
+    if format == "ubi":
+        hint = "give the files of queries and events; a table of clicks needs no --format"
+        raise OptionError("UBI is read from files, not from a table", hint=hint)
+    return Form(table=table, format="parquet"), _texts(_table_columns(table))
+
+
+def _keys(form: Form, roles: dict[str, str | None]) -> tuple[str, ...]:
+    """The keys of JSON Lines that are read: no line may declare them, as it belongs to one user."""
+    if form.format == "ubi":
+        if form.addresses:
+            hint = "download the files first, or join them in Spark and give a DataFrame of clicks"
+            raise OptionError("UBI is read from files on this machine", hint=hint)
+        return columns_from(roles).names
+    named = (
+        (name or role).partition(".")[0]
+        for role, name in roles.items()
+        if name not in NONE and (name is not None or role not in EVENT_ROLES)
+    )
+    return tuple(dict.fromkeys(named))
 
 
 def _refuse_options_of_files(given: dict[str, bool]) -> None:

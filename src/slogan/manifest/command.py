@@ -28,6 +28,7 @@ _DEFAULTS = {
     "gap": 1e-4,
     "encoding": "utf-8",
     "on_bad_row": "error",
+    "click_action": "click",
 }
 """Parameters that have an option of the same name, with the value that need not be typed."""
 _ROLES = ("user", "query", "url", "count")

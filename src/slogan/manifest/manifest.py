@@ -24,6 +24,8 @@ from slogan.modes import CountsName, Method, ReleaseKind
 MANIFEST_VERSION = 1
 CHECKSUMS = "SHA256SUMS"
 """The file of checksums in public/, as `sha256sum` prints and checks them."""
+_WITHOUT_NAMES = ("tsv", "csv", "jsonl")
+"""Formats whose files need not declare all their columns."""
 _LIBRARIES = ("duckdb", "highspy", "numpy", "scipy")
 
 
@@ -273,10 +275,11 @@ def described(
     log, events = manifest.log, manifest.log.events
     filled = {} if events is None else events.columns
     timed = events if "time" in filled else None
+    named = log.header and log.format != "jsonl"
     return read(
         source,
         format=log.format,
-        columns=log.columns if log.format == "jsonl" or not log.header else None,
+        columns=log.columns if log.format in _WITHOUT_NAMES and not named else None,
         **{role: getattr(log, role) or "" for role in _ROLES},
         delimiter=log.delimiter or ("," if log.format == "csv" else None),
         encoding=encoding,
@@ -285,6 +288,7 @@ def described(
         **{role: filled.get(role, "none") for role in EVENT_ROLES},
         period=timed and timed.period,
         time_format=(timed and timed.time_format) or AUTO,
+        click_action=None if log.format != "ubi" else str(manifest.parameters.get("click_action")),
         on_bad_row=on_bad_row,
         peek=peek,
     )

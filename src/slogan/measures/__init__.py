@@ -6,7 +6,7 @@ the log and are for the curator only. A measure reads integers, never a text of 
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -17,10 +17,11 @@ from slogan.arrays import Flags, Floats, Ints
 from slogan.histogram import PairHistogram
 from slogan.manifest.uses import Use, Uses
 from slogan.measures.cooccurrence import CoOccurrence
+from slogan.measures.events import ComparedEvents
 from slogan.measures.headlines import GROUPS, Row
 from slogan.measures.headlines import Headline as Headline
 from slogan.measures.headlines import Task as Task
-from slogan.randomness import Randomness, uniform_below
+from slogan.measures.sampling import random_sample as random_sample
 from slogan.registry import load_module, module_names
 
 R = TypeVar("R")
@@ -118,6 +119,8 @@ class Comparison:
     """Whether a user number means the same person in both."""
     samples: Iterable[PairHistogram] | None
     """Outputs whose triplets are compared, for one reading; None if none can be."""
+    events: ComparedEvents | None = None
+    """The rows in time, rank and session, where both logs have such columns."""
 
     @property
     def log(self) -> PairHistogram:
@@ -152,28 +155,6 @@ def queries_of(hist: PairHistogram) -> PairHistogram:
     )
 
 
-def random_sample(hist: PairHistogram, clicks: int, rng: Randomness) -> PairHistogram:
-    """The yardstick: clicks drawn uniformly without replacement. It protects no user."""
-    clicks = min(clicks, hist.clicks)
-    # Draw the smaller part: the clicks to take, or the clicks to leave.
-    few = min(clicks, hist.clicks - clicks)
-    last_click = np.cumsum(hist.count)
-    row = np.searchsorted(last_click, _distinct_below(hist.clicks, few, rng), side="right")
-    drawn = np.bincount(row, minlength=len(hist.count)).astype(np.int64)
-    count = drawn if few == clicks else hist.count - drawn
-    positive = count > 0
-    return replace(hist, user=hist.user[positive], pair=hist.pair[positive], count=count[positive])
-
-
-def _distinct_below(bound: int, n: int, rng: Randomness) -> Ints:
-    """Draw n different integers below the bound; every set is equally likely."""
-    drawn = np.zeros(0, dtype=np.int64)
-    while len(drawn) < n:
-        more = uniform_below(np.full(n - len(drawn), bound, dtype=np.int64), rng)
-        drawn = np.unique(np.concatenate([drawn, more]))
-    return drawn
-
-
 @dataclass(frozen=True, kw_only=True)
 class Measure(Generic[R]):
     """One aspect of what a release keeps, with a typed result R."""
@@ -187,7 +168,9 @@ class Measure(Generic[R]):
     """Its top-level fields in `evaluate --json`; by default one, named as the measure."""
 
     def to_dict(self, result: R) -> dict[str, Any]:
-        """The fields of a result, ready for JSON."""
+        """The fields of a result, ready for JSON; none of what a log does not have."""
+        if result is None and not self.fields:
+            return {}
         return self.fields(result) if self.fields else {self.name: asdict(cast("Any", result))}
 
 
@@ -215,7 +198,8 @@ class Results:
         return cast("R", self.by_name[measure.name])
 
     def __repr__(self) -> str:
-        return f"<Results of {len(self.by_name)} measures>"
+        taken = sum(result is not None for result in self.by_name.values())
+        return f"<Results of {taken} measures>"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of all measures, ready for JSON."""
@@ -240,7 +224,7 @@ class SideBySide:
             (measure, line)
             for measure in all_measures()
             for line in measure.headlines
-            if self.has_urls or not line.of_urls
+            if (self.has_urls or not line.of_urls) and self.release[measure] is not None
         ]
 
     def headlines(self) -> list[Row]:

@@ -113,13 +113,13 @@ def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) 
     user, item = original.user[shared], original.pair[shared]
     held = np.bincount(user, minlength=original.users)
     candidates = np.flatnonzero(held >= 2)
-    tested = candidates[_spread(len(candidates), _TESTED_USERS)]
+    tested = candidates[spread(len(candidates), _TESTED_USERS)]
     first = np.searchsorted(user, tested)
     hidden = hits = popular = 0
     for who, begin in zip(tested.tolist(), first.tolist(), strict=True):
         items = item[begin : begin + int(held[who])]
         own = model.held_by(who) if same_users else items[:0]
-        chosen = _spread(len(items), _HIDDEN_PER_USER)
+        chosen = spread(len(items), _HIDDEN_PER_USER)
         more = _hits(model, items, own, chosen)
         hidden, hits, popular = hidden + len(chosen), hits + more[0], popular + more[1]
     share, share_of_popularity = (n / hidden if hidden else None for n in (hits, popular))
@@ -161,6 +161,6 @@ def _log_lift(together: Floats, expected: Floats) -> Floats:
     return np.log((together + _BY_CHANCE) / (expected + _BY_CHANCE))
 
 
-def _spread(n: int, most: int) -> Ints:
+def spread(n: int, most: int) -> Ints:
     """At most `most` of the numbers below n, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

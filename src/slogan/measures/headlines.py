@@ -16,6 +16,7 @@ Group = Literal[
     "Shares of clicks",
     "What goes together",
     "Users",
+    "Time, ranks and sessions",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order of tables."""

@@ -27,6 +27,7 @@ from slogan.logs.databases import Database
 from slogan.logs.files import field_sql, identifier, literal, plain_glob
 from slogan.logs.rows import PACKINGS
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.ubi_sql import released_sql
 from slogan.manifest.certificate import (
     CURATOR_ONLY,
     Certificate,
@@ -435,9 +436,11 @@ def reader_sql(file: Path, log: SearchLog) -> str:
         for name in log.columns.names
     )
     packing = PACKINGS[log.compression]
-    if log.format == "jsonl":
-        options = f"columns={{{columns}}}, format='newline_delimited'"
+    if log.format in ("jsonl", "ubi"):
         packing = "uncompressed" if packing == "none" else packing  # read_json has its own word
+        if log.format == "ubi":
+            return released_sql(log.columns, files, packing)
+        options = f"columns={{{columns}}}, format='newline_delimited'"
         return f"read_json([{files}], {options}, compression='{packing}')"
     raw = "" if log.format == "csv" else "quote='', escape='', "
     header = f"delim={literal(log.delimiter)}, header={str(log.header).lower()}"

@@ -135,6 +135,7 @@ class Job:
             "on_bad_row": "skip" if self.log.skip_bad_rows else "error",
             **({"searches": self.log.searches} if self.log.searches != "clicked" else {}),
             **({"fold": "yes"} if self.log.fold else {}),
+            **({"click_action": ",".join(actions)} if (actions := self.log.click_actions) else {}),
             **({ITEMS: self.log.items} if self.log.items != PAIRS else {}),
         }
 

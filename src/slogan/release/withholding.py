@@ -15,9 +15,11 @@ from pydantic import ValidationError
 
 from slogan.errors import LogFormatError, OptionError
 from slogan.ledger.ledger import settled
+from slogan.logs.columns import EVENT_ROLES
 from slogan.logs.files import field_sql
 from slogan.logs.rows import copy_options, literal, parquet_sql
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.ubi_sql import lines_sql
 from slogan.manifest.manifest import Manifest, Withheld, described, released_file
 from slogan.release.base import clicked_sql, open_to_readers, reader_sql
 from slogan.release.publication import write_public
@@ -131,10 +133,14 @@ def _divide(
         if before.is_file():
             sql.execute(f"INSERT INTO withheld BY NAME FROM {parquet_sql(before)}")
         options = copy_options(log)
+        rows = f"SELECT * EXCLUDE (slogan_row) FROM released WHERE NOT {chosen} ORDER BY slogan_row"
+        if log.format == "ubi":
+            filled = log.columns.filled(EVENT_ROLES)
+            values = {role: field_sql((name,)) for role, name in filled.items()}
+            rows = lines_sql(log, values, f"released WHERE NOT {chosen}", "slogan_row")
         sql.execute("SET preserve_insertion_order = true")
         sql.execute(f"""
-            COPY (SELECT * EXCLUDE (slogan_row) FROM released WHERE NOT {chosen}
-                  ORDER BY slogan_row)
+            COPY ({rows})
             TO {literal(str(kept.absolute()))} ({options})""")
         sql.execute(f"""
             COPY (SELECT * FROM withheld ORDER BY ALL)

@@ -43,6 +43,7 @@ _MEDIA_TYPES = {
     "tsv": "text/tab-separated-values",
     "csv": "text/csv",
     "jsonl": "application/jsonlines",
+    "ubi": "application/jsonlines",
     "parquet": "application/x-parquet",
 }
 _ROLES = ("user", "query", "url", "count")
@@ -130,6 +131,7 @@ def _records(page: Passport) -> dict[str, Any]:
     """The rows as records. Readers of Croissant know neither files without a header nor zstd."""
     log = page.manifest.log
     headed = log.header or log.format in ("jsonl", "parquet")
+    # The lines of UBI are of two kinds, which no column of Croissant tells apart.
     readable = headed and log.compression in ("", ".gz") and log.delimiter in (None, ",")
     if not readable:
         return {}

@@ -22,6 +22,8 @@ from slogan.manifest.manifest import Manifest
 from slogan.manifest.uses import Uses
 from slogan.measures import SideBySide
 from slogan.measures.headlines import Row
+from slogan.measures.ranks import CLICK_RANKS, Ranks
+from slogan.measures.times import TIMES, Times
 from slogan.measures.triplets import TRIPLETS, DiffRatios
 from slogan.planning import objectives
 from slogan.report.charts import (
@@ -312,6 +314,10 @@ class CuratorPage(Page):
             charts.append(budget_chart(c.budget_use))
         if self.evaluation and (ratios := self.evaluation.release[TRIPLETS]):
             charts.append(_diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
+        if self.evaluation and (times := self.evaluation.release[TIMES]):
+            charts.append(_hour_chart(times))
+        if self.evaluation and (ranks := self.evaluation.release[CLICK_RANKS]):
+            charts.append(_rank_chart(ranks))
         return charts
 
     @property
@@ -373,6 +379,40 @@ def _diff_ratio_chart(ratios: DiffRatios, beside: DiffRatios | None) -> Chart:
         f"are not shown{average}; {decimal(sum(ratios.below[:4]))} moved by less than 40%.",
         x_title="difference in percent",
         y_title="triplets",
+    )
+
+
+def _hour_chart(times: Times) -> Chart:
+    """When people search in the release and in the log."""
+    moved = times.hour_of_day
+    return bar_chart(
+        _beside([str(hour) for hour in range(24)], times.hours, times.hours_of_original),
+        name="hours",
+        title="Searches by hour of the day",
+        summary="" if moved is None else f"{moved:.1%} are at another hour than in the log.",
+        x_title="hour",
+        y_title="percent",
+    )
+
+
+def _rank_chart(ranks: Ranks) -> Chart:
+    """Which ranks are clicked in the release and in the log."""
+    moved = ranks.variation
+    return bar_chart(
+        _beside([str(rank) for rank in range(1, 11)], ranks.clicks, ranks.clicks_of_original),
+        name="ranks",
+        title="Clicks by rank on the first page",
+        summary="" if moved is None else f"{moved:.1%} are at another rank than in the log.",
+        x_title="rank",
+        y_title="percent",
+    )
+
+
+def _beside(names: list[str], release: list[int], log: list[int]) -> Bars:
+    shares = ([100 * n / max(1, sum(counts)) for n in counts] for counts in (release, log))
+    values, others = shares
+    return Bars(
+        names=names, values=values, others=others, value_name="this release", other_name="the log"
     )
 
 

@@ -30,6 +30,7 @@ from slogan.verification.plain_reader import (
     rows_of,
     rules_of,
 )
+from slogan.verification.ubi import reader as ubi
 
 _AT_ONCE = 200_000
 
@@ -166,7 +167,8 @@ def _read_rows(
     sql.execute(f"CREATE TABLE {into} ({columns})")
     bad = n = 0
     with _typed_table(log, with_events=with_events) as (types, typed):
-        rows = rows_of(log, with_events=with_events) if typed is None else typed
+        of_text = ubi.rows_of if log.format == "ubi" else rows_of
+        rows = of_text(log, with_events=with_events) if typed is None else typed
         while some := list(islice(rows, _AT_ONCE)):
             good = [row for row in some if row.reason is None or row.is_search]
             bad += sum(row.reason not in (None, ignored) and not row.is_search for row in some)

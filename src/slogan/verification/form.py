@@ -88,6 +88,7 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
         "on_bad_row": _one_of("error", "skip"),
         "searches": _one_of("all"),
         "fold": _one_of("yes"),
+        **({"click_action": _are_actions} if manifest.log.format == "ubi" else {}),
         ITEMS: _one_of(QUERIES, SEARCHES),
         "contributions": _one_of("one", "auto"),
         "selector": _one_of(*module_names("slogan.dp.selection")),
@@ -114,6 +115,13 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and is_label(value)
+
+
+def _are_actions(value: object) -> bool:
+    """Whether a value lists different action_names of UBI."""
+    actions = str(value).split(",")
+    plain = all(0 < len(one) <= 100 and one.isprintable() for one in actions)
+    return isinstance(value, str) and plain and len({*actions}) == len(actions)
 
 
 def _is_digest(value: object) -> bool:
@@ -167,7 +175,8 @@ def manifest_as_written(evidence: Evidence) -> Finding:
             ("user",),
         ),
         "has an invalid digest of its wording": _DIGEST.fullmatch(manifest.wording) is None,
-        "does not name the released log": log.file != f"log.{log.format}{log.compression}",
+        "does not name the released log": log.file
+        != f"log.{'ubi.jsonl' if log.format == 'ubi' else log.format}{log.compression}",
         "describes its columns in ways that do not follow from them": not _plain_log(manifest),
         "has an account that does not follow from its stages": not account_as_written(evidence),
         "has outputs that the mechanism cannot produce": not _plain_outputs(manifest),

@@ -90,13 +90,13 @@ def rows_of(log: SearchLog, *, with_events: bool = False) -> Generator[Row]:
     """Every row of the text files of a log, in their order."""
     for file in log.files:
         with reported(file):
-            lines = _lines(file, log.compression)
+            lines = lines_of(file, log.compression)
             if log.format != "jsonl" and log.header:
                 next(lines, None)
             yield from map(row_reader(log, with_events=with_events), lines)
 
 
-def _lines(file: Path, compression: str) -> Generator[bytes]:
+def lines_of(file: Path, compression: str) -> Generator[bytes]:
     """Every line that is not empty. Lines end with LF or CRLF."""
     with open_bytes(file, compression) as data:
         first = True
@@ -115,22 +115,29 @@ def row_reader(log: SearchLog, *, with_events: bool = False) -> Callable[[bytes]
     places = {role: names.index(path[0]) for role, path in paths.items()}
 
     def row_of(line: bytes) -> Row:
-        try:
-            text = decoded(line, log.encoding)
-        except UnicodeDecodeError:
-            return _refused(NOT_TEXT)
-        if "\r" in text or _SIGNS in text or _SIGNS[::-1] in text:
-            return _refused(UNREADABLE)
+        text, fault = text_of(line, log.encoding)
+        if fault:
+            return refused(fault)
         if log.format == "jsonl":
             return _from_json(text, paths, rules)
         fields = text.split("\t") if log.format == "tsv" else csv_fields(text, log.delimiter)
         if fields is None:
-            return _refused(OPEN_QUOTE)
+            return refused(OPEN_QUOTE)
         if len(fields) != len(names):
-            return _refused(UNREADABLE)
+            return refused(UNREADABLE)
         return judged({role: fields[place] for role, place in places.items()}, rules)
 
     return row_of
+
+
+def text_of(line: bytes, encoding: str) -> tuple[str, str]:
+    """The text of a line, and the reason if it cannot be read."""
+    try:
+        text = decoded(line, encoding)
+    except UnicodeDecodeError:
+        return "", NOT_TEXT
+    hidden = "\r" in text or _SIGNS in text or _SIGNS[::-1] in text
+    return text, UNREADABLE if hidden else ""
 
 
 def decoded(line: bytes, encoding: str) -> str:
@@ -163,26 +170,32 @@ def csv_fields(text: str, sign: str) -> list[str] | None:
 
 
 def _from_json(text: str, paths: Mapping[str, Sequence[str]], rules: Rules) -> Row:
+    found = json_object(text)
+    if found is None:
+        return refused(UNREADABLE)
+    values = {role: inside(found, path) for role, path in paths.items()}
+    nested = {role for role, value in values.items() if isinstance(value, dict | list)}
+    if nested - _OF_EVENTS:
+        return refused(NESTED)
+    values |= dict.fromkeys(nested)
+    return judged({role: json_text(value) for role, value in values.items()}, rules)
+
+
+def json_object(text: str) -> dict[str, object] | None:
+    """The object that a line is; None if it is none. Of several values of a key the first."""
     try:
         found: Any = json.loads(
             text, object_pairs_hook=_first_of_each, parse_constant=_refuse, parse_float=_as_written
         )
-        (_json_text(found) or "").encode()  # half a character, such as \ud800, is not text
+        (json_text(found) or "").encode()  # half a character, such as \ud800, is not text
     except (ValueError, RecursionError):
         if _NOT_JSON.search(text):
             raise LenientError from None
-        return _refused(UNREADABLE)
-    if not isinstance(found, dict):
-        return _refused(UNREADABLE)
-    values = {role: _inside(cast("object", found), path) for role, path in paths.items()}
-    nested = {role for role, value in values.items() if isinstance(value, dict | list)}
-    if nested - _OF_EVENTS:
-        return _refused(NESTED)
-    values |= dict.fromkeys(nested)
-    return judged({role: _json_text(value) for role, value in values.items()}, rules)
+        return None
+    return cast("dict[str, object]", found) if isinstance(found, dict) else None
 
 
-def _inside(value: object, path: Sequence[str]) -> object:
+def inside(value: object, path: Sequence[str]) -> object:
     """The value at a path of keys; in a list, a number is a place."""
     for key in path:
         if isinstance(value, dict):
@@ -209,7 +222,8 @@ def _first_of_each(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return dict(reversed(list(pairs)))
 
 
-def _json_text(value: object) -> str | None:
+def json_text(value: object) -> str | None:
+    """The text of a value, if there is one."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -233,16 +247,16 @@ def _clicked(values: Mapping[str, str | None], rules: Rules) -> Row:
     if rules.fold:
         query, url = folded_query(query or ""), folded_url(url or "")
     if not url and not rules.searches:
-        return _refused(NO_CLICK)
+        return refused(NO_CLICK)
     if not user:
-        return _refused("user missing")
+        return refused("user missing")
     if not query:
-        return _refused("query missing")
+        return refused("query missing")
     clicks = number(values["count"]) if "count" in values else 1.0
     if clicks is None or math.isnan(clicks):
-        return _refused("count missing")
+        return refused("count missing")
     if (reason := _no_clicks(clicks)) is not None:
-        return _refused(reason)
+        return refused(reason)
     return Row(user, query, url or "", int(clicks))
 
 
@@ -255,7 +269,8 @@ def _no_clicks(number: float) -> str | None:
     return "count fractional" if number != math.floor(number) else None
 
 
-def _refused(reason: str) -> Row:
+def refused(reason: str) -> Row:
+    """A row that is not counted."""
     return Row(None, None, None, 0, reason)
 
 

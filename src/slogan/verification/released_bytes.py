@@ -23,6 +23,7 @@ from slogan.storage.folders import scratch_folder
 from slogan.verification.comparison import Counted, fields_of
 from slogan.verification.events.written import order_of, values_of
 from slogan.verification.evidence import Evidence, Finding, NotPossibleError
+from slogan.verification.ubi.written import ubi_fault
 
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """Deflate, no name, no comment, no extra field, no time."""
@@ -57,6 +58,8 @@ def rows_as_written(evidence: Evidence) -> Finding:
 def _file_fault(
     sql: duckdb.DuckDBPyConnection, shown: Counted, released: Path, manifest: Manifest
 ) -> str | None:
+    if shown.log.format == "ubi":
+        return ubi_fault(sql, shown, released) or _container_fault(released, shown)
     with scratch_folder() as folder:
         again = folder / f"again{shown.log.suffix}"
         sql.execute("SET preserve_insertion_order = true")

@@ -173,7 +173,8 @@ def compare(
             found.append(_parsed(json.dumps(evaluation.to_dict()).encode(), folder))
         else:
             found.append(_saved(folder))
-    lines = [line for measure in all_measures() for line in measure.headlines]
+    labels = {headline.label for one in found for headline in one.headlines}
+    lines = [line for m in all_measures() for line in m.headlines if line.label in labels]
     return ReleaseComparison(
         releases=tuple(_compared(*both) for both in zip(folders, found, strict=True)),
         measures=tuple(

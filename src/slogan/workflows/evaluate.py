@@ -41,6 +41,7 @@ from slogan.measures import (
     triplets,
 )
 from slogan.measures.association import Association, Lift
+from slogan.measures.events import ComparedEvents, shared_queries
 from slogan.measures.retention import Bundles, bundles
 from slogan.measures.triplets import DiffRatios, redrawn
 from slogan.progress import Progress, Steps, shown
@@ -241,14 +242,26 @@ def evaluate(
         min_supports = _supports(min_support, released.manifest)
         steps = Steps(on_progress)
         with closing(settings.start(on_progress)) as host, steps.step("count"):
-            counted = host.count(source, unique_pairs=True)
-            output = host.count_beside(released.log, released.users).hist
+            timed = _has_events(source, released)
+            counted = host.count(source, unique_pairs=True, with_events=timed)
+            beside = host.count_beside(released.log, released.users, with_events=timed)
+            output, rows = beside.hist, beside.events
+            log_rows = None if rows is None else host.events()
         # Pairs that only the release has are numbered after those of the log.
         original = replace(counted.hist, pairs=output.pairs, query=output.query)
         # Users that only the release has are numbered after those of the log.
         matched, rng = bool((output.user < original.users).any()), SeededRandomness(seed)
         with steps.step("learn"):
             reference = Reference.of(original)
+        events = None
+        if rows is not None and log_rows is not None:
+            events = ComparedEvents(
+                log=log_rows,
+                output=rows,
+                query=original.query,
+                shared=shared_queries(original),
+                same_users=matched,
+            )
         with steps.step("measure"):
             comparison = Comparison(
                 reference=reference,
@@ -261,16 +274,21 @@ def evaluate(
                 samples=redrawn(original, output.pair_total, samples, rng)
                 if released.counts == "exact"
                 else ([output] if matched else None),
+                events=events,
             )
             results = Results.of(comparison)
         with steps.step("yardstick"):
             sample = random_sample(original, output.clicks, rng)
             whole = None if released.coverage is None else Fraction(1)
-            yardstick = Results.of(
-                replace(
-                    comparison, output=sample, coverage=whole, same_users=True, samples=[sample]
-                )
+            comparison = replace(
+                comparison,
+                output=sample,
+                coverage=whole,
+                same_users=True,
+                samples=[sample],
+                events=events and events.sampled(rng),
             )
+            yardstick = Results.of(comparison)
         return Evaluation(
             about=About(
                 method=None if released.manifest is None else released.manifest.method,
@@ -284,6 +302,13 @@ def evaluate(
             yardstick=yardstick,
             seconds=steps.rounded(),
         )
+
+
+def _has_events(log: SearchLog, released: _Released) -> bool:
+    """Whether both have columns of time, rank or session; `sanitize` leaves them empty."""
+    made = released.manifest
+    filled = made is None or made.method != "sanitize"
+    return filled and bool({*log.columns.event_roles} & {*released.log.columns.event_roles})
 
 
 def _facts(counted: Counted, original: PairHistogram) -> LogFacts:

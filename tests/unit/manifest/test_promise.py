@@ -9,6 +9,7 @@ import pytest
 from tests.helpers import write
 
 import slogan
+from slogan.budget import at_most
 from slogan.manifest.manifest import Manifest
 from slogan.manifest.promise import BUDGET_FROM_LOG, PLAN_FROM_LOG, promise_of, wording_of
 from slogan.modes import ReleaseKind
@@ -160,7 +161,7 @@ def test_the_curator_reads_who_was_removed_and_how_far_a_cap_goes(releases):
     assert "removed beforehand because of a large influence on some count: 1." in said["laplace"]
     assert "Of users who were removed" in said["laplace"]
     assert "removed beforehand" not in said["exact"] + said["private"] + said["synthetic"]
-    assert f"the cap allows {capped['exposed_users_at_most']:,.1f} at most" in said["private"]
+    assert f"the cap allows {at_most(capped['exposed_users_at_most'])} at most" in said["private"]
     assert "2 that could be drawn" in said["private"]
     assert "Exposure" not in said["synthetic"]
     assert "proven gap" not in said["private"] + said["synthetic"]

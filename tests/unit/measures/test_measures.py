@@ -51,6 +51,7 @@ def test_measures_keep_their_order():
     assert tuple(measure.name for measure in measures.all_measures()) == (
         *("size", "supports", "diversity", "triplets", "click_coverage", "url_distance"),
         *("top_pairs", "bundles", "lift", "also_clicked", "suggestions"),
+        *("times", "ranks", "sessions", "click_models", "next_query", "trends"),
     )
 
 

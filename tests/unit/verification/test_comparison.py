@@ -322,12 +322,13 @@ def test_pair_weights_are_the_most_their_users_can_contribute(sql):
     clicked += [("c", "z", 1), ("c", "w", 1)]
     found = compared(sql, clicked, [("s", "p", 7)])
 
-    weight, inclusion, released = found.weights([9.0, 1.0, 0.5])
+    weight, inclusion, released, public = found.weights([9.0, 1.0, 0.5])
     assert sorted(zip(weight, inclusion, released, strict=True)) == [
         *[(0.5, 0.5, False)] * 4,  # c contributes two of its four pairs
         (0.5, 1.0, False),
         (1.5, 1.0, True),
     ]
+    assert not any(public)
     assert found.holders == 2
     assert found.most_held(0.7, [9.0, 1.0, 0.5]) == 1
     assert found.most_held(0.4, [9.0, 1.0, 0.5]) == 4

@@ -86,7 +86,8 @@ def test_an_honest_release_passes_every_named_check(log, release):
     assert failed(verdict) == set()
     assert [check.name for check in verdict.checks] == [
         "manifest",
-        *("not_a_test_run", "checksum", "columns", "words", "manifest_as_written"),
+        *("not_a_test_run", "checksum", "columns", "words", "passport", "checksum_file"),
+        "manifest_as_written",
         *(
             "rows_as_written",
             "nothing_else_public",
@@ -211,7 +212,8 @@ def seen(sql, tmp_path, *, counts="exact", fields=None, clicked=None, shown=None
     return Evidence(
         public=tmp_path / "public",
         curator=tmp_path / "curator",
-        manifest=fields or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts), withheld=None),
+        manifest=fields
+        or SimpleNamespace(kind=ReleaseKind.of("sanitize", counts), withheld=None, parameters={}),
         agreed=None,
         sql=sql,
         clicked=clicked or counted,

@@ -35,7 +35,8 @@ from slogan.verification.verify import verify, verify_public
 
 BUDGET = PrivacyBudget(exp_epsilon="2", delta="0.5")
 NAMES = [
-    *("manifest", "not_a_test_run", "checksum", "columns", "words", "manifest_as_written"),
+    *("manifest", "not_a_test_run", "checksum", "columns", "words", "passport", "checksum_file"),
+    "manifest_as_written",
     *(
         "rows_as_written",
         "nothing_else_public",

@@ -343,3 +343,51 @@ def test_a_new_measure_is_one_file(tmp_path, monkeypatch, log, release):
     assert f"Users <shown> higher {users}" in " ".join(console.file.getvalue().split())
     assert "Users &lt;shown&gt;</td><td style='text-align:left'>higher</td>" in table
     assert "Users &lt;shown&gt;" in (release / "curator/report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def with_times(tmp_path_factory):
+    """A generated log with time, rank and session, and one whose times, ranks and queries moved."""
+    folder = tmp_path_factory.mktemp("times")
+    log, moved = folder / "log.parquet", folder / "moved.parquet"
+    slogan.generate(log, users=400, seed=3, clicks_per_user=40, events=True)
+    duckdb.execute(f"""
+        COPY (SELECT "user", query, url, TIMESTAMP '2006-03-03' + to_seconds(rowid * 37) AS time,
+                     1 + rowid % 10 AS rank, NULL::VARCHAR AS session
+              FROM (SELECT *, row_number() OVER (ORDER BY hash(query), "user") AS rowid
+                    FROM '{log}' WHERE url IS NOT NULL)) TO '{moved}' (FORMAT parquet)""")
+    return [
+        slogan.read(path, time="time", rank="rank", period="2006-03-01/2006-05-31")
+        for path in (log, moved)
+    ]
+
+
+def test_time_rank_and_session_are_measured_where_both_have_them(with_times):
+    log, moved = with_times
+    found = slogan.evaluate(log, log).to_dict()
+    worse = slogan.evaluate(log, moved).to_dict()
+
+    assert found["times"]["hour_of_day"] == found["times"]["day"] == 0
+    assert found["ranks"]["variation"] == 0
+    assert found["sessions"]["per_user"] == found["sessions"]["per_user_of_original"] > 3
+    models = found["click_models"]["position_based"], found["click_models"]["cascade"]
+    for model in models:
+        assert model["perplexity"] == model["perplexity_of_original"] > 1
+    assert found["next_query"]["hit_at_10"] == found["next_query"]["hit_at_10_of_original"] > 0.1
+    assert found["trends"]["recall_at_10"] == 1
+    assert found["yardstick"]["ranks"]["variation"] == 0
+    assert worse["times"]["hour_of_day"] > 0.1
+    assert worse["ranks"]["variation"] > 0.2
+    assert worse["trends"]["recall_at_10"] < 0.5
+    assert worse["click_models"]["position_based"]["perplexity"] > models[0]["perplexity"]
+    labels = {row["label"] for row in found["headlines"]}
+    assert {"Hours of the day (0 = same)", "Next query among ten suggested"} <= labels
+
+
+def test_without_such_columns_there_are_no_such_figures(with_times, log):
+    log_alone = slogan.read(with_times[0].files[0])
+
+    for found in (slogan.evaluate(log, log), slogan.evaluate(log_alone, with_times[1])):
+        assert not {"times", "ranks", "sessions", "click_models"} & set(found.to_dict())
+        assert all(row.group != "Time, ranks and sessions" for row in found.headlines())
+        assert "training click models" not in str(found.uses.to_dict())

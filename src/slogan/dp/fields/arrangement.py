@@ -205,7 +205,7 @@ def _ordered(
 
 
 def _repeated(session: Ints, pair: Ints, query: Ints) -> Floats:
-    """The shares of steps inside sessions that lead to the same pair, and to another of its query."""
+    """The shares of steps inside sessions to the same pair, and to another one of its query."""
     inside = np.diff(session) == 0
     again = inside & (np.diff(pair) == 0)
     same_query = inside & (np.diff(query) == 0) & ~again

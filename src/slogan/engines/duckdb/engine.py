@@ -28,6 +28,7 @@ from slogan.engines.events import EventTypes, event_types, events_of, to_write
 from slogan.engines.pseudonyms import INTEGERS, IdKind, id_kind
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
 from slogan.histogram import Events, LogSize, MadeEvents, Output, PairHistogram
+from slogan.logs import ubi_sql
 from slogan.logs.files import unreadable
 from slogan.logs.fold import folded_query, folded_url
 from slogan.logs.rows import (
@@ -105,6 +106,12 @@ class DuckDBEngine:
             SELECT coalesce(sum(clicks) FILTER (reason IS NULL), 0)::HUGEINT,
                    count(*) FILTER (reason = {literal(NO_CLICK)})
             FROM rows""")
+        if log.format == "ubi" and clicks == 0:
+            raise EmptyLogError(
+                "no event of the log is a click with an object_id",
+                hint="name the action_name of clicks: --click-action NAME; if the log has queries "
+                "only, add --url none; to count searches without a click, --searches all",
+            )
         require_clicks(clicks, no_click)
         if listed:
             require_text(self._types, log.columns, "VARCHAR")
@@ -161,17 +168,21 @@ class DuckDBEngine:
         Integer user-IDs stay integers: as texts they are numbered the same. With events, searches
         without a click keep their texts too.
         """
-        fields = fields_of(log)
-        kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
-        fields = replace(fields, user_type=kind) if kind in INTEGERS else fields
-        rows, more, known = rows_sql(source, fields), "", "reason IS NULL"
+        more, known, beside = "", "reason IS NULL", None
         if with_events:
             self._moments = types = event_types(log, self._types)
-            rows, known = rows_sql(source, fields, events.beside(log, types)), _KNOWN
+            known, beside = _KNOWN, events.beside(log, types)
             more = ", search" + "".join(
                 f", CASE WHEN {known} THEN {value} END AS {name}"
                 for name, value in events.kept(log, types).items()
             )
+        if log.format == "ubi":
+            rows = ubi_sql.rows_sql(source, log, beside)
+        else:
+            fields = fields_of(log)
+            kind = self._one(f"DESCRIBE SELECT {fields.user} FROM {source}")[1]
+            fields = replace(fields, user_type=kind) if kind in INTEGERS else fields
+            rows = rows_sql(source, fields, beside)
         return f"""
             SELECT CASE WHEN {known} THEN "user" END AS name,
                    CASE WHEN {known} THEN query END AS query,

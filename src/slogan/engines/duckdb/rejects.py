@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 
 from slogan.errors import BadRowError
+from slogan.logs import ubi_sql
 from slogan.logs.files import open_bytes, reported
 from slogan.logs.rows import (
     BAD_ROW_HINT,
@@ -88,6 +89,8 @@ def _located(
 ) -> BadRowError:
     """Read again, in order, up to the first bad row."""
     sql.execute("SET threads = 1")
+    if log.format == "ubi":
+        return _located_beside(sql, log, sources)
     for name, source in sources.items():
         rows = rows_sql(source, fields_of(log))
         found = sql.execute(f"""
@@ -99,6 +102,25 @@ def _located(
             if log.format != "parquet":
                 where = f"line {_line_of_row(Path(name), log, row)}"
             return bad_row_error(reason, f"{name}, {where}", log)
+    return BadRowError("a row cannot be read", hint=BAD_ROW_HINT)
+
+
+def _located_beside(
+    sql: duckdb.DuckDBPyConnection, log: SearchLog, sources: dict[str, str]
+) -> BadRowError:
+    """Read all files again, because lines of one file may decide about those of another."""
+    whole = " UNION ALL ".join(f"SELECT line, rest FROM {source}" for source in sources.values())
+    rows = ubi_sql.rows_sql(f"({whole})", log, number="row_number() OVER ()")
+    found = sql.execute(f"""
+        SELECT line, reason FROM ({rows}) WHERE reason <> {literal(NO_CLICK)}
+        ORDER BY line LIMIT 1""").fetchall()
+    row, reason = found[0] if found else (0, "")
+    for name, source in sources.items():
+        ((lines,),) = sql.execute(f"SELECT count(*) FROM {source}").fetchall()
+        if 0 < row <= lines:
+            where = f"{name}, line {_line_of_row(Path(name), log, row)}"
+            return bad_row_error(reason, where, log)
+        row -= lines
     return BadRowError("a row cannot be read", hint=BAD_ROW_HINT)
 
 

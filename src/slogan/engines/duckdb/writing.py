@@ -16,6 +16,7 @@ from slogan.logs.columns import EVENT_ROLES
 from slogan.logs.files import field_sql, identifier, literal
 from slogan.logs.rows import copy_options, plain_type
 from slogan.logs.searchlog import SearchLog
+from slogan.logs.ubi_sql import lines_sql
 
 _RELEASED = 'released o JOIN pairs p USING (pair) JOIN shown m USING ("user")'
 _EVENTS = """released o JOIN shown m USING ("user") LEFT JOIN pairs p USING (pair)
@@ -80,9 +81,12 @@ def write_log(
     order = ", ".join([*keys, *(f"o.{name}" for name in ("rank", "session") if name in filled)])
     released = _RELEASED if moments is None else _EVENTS
     options = copy_options(log)
+    rows = f"SELECT {columns} FROM {released} {repeated} ORDER BY {order}"
+    if log.format == "ubi":
+        rows = lines_sql(log, roles, f"{released} {repeated}", order)
     try:
         sql.execute(f"""
-            COPY (SELECT {columns} FROM {released} {repeated} ORDER BY {order})
+            COPY ({rows})
             TO {literal(str(target.absolute()))} ({options})""")
     except duckdb.ConversionException:
         # DuckDB quotes the value in its message, so that message goes no further.

@@ -50,6 +50,11 @@ def rows(session: SparkSession, log: SearchLog) -> DataFrame:
 
 def _require_supported(log: SearchLog) -> None:
     """Refuse what only DuckDB reads, with the way out."""
+    if log.format == "ubi":
+        raise OptionError(
+            "Spark does not join the queries and events of UBI",
+            hint="use --engine duckdb; or join them in Spark, and give a DataFrame of clicks",
+        )
     if log.table is not None and not isinstance(log.table, DataFrame):
         kind = f"{log.table.kind} databases" if isinstance(log.table, Database) else "such tables"
         raise OptionError(

@@ -12,6 +12,7 @@ _MEDIA_TYPES = {
     "tsv": "text/tab-separated-values",
     "csv": "text/csv",
     "jsonl": "application/jsonlines",
+    "ubi": "application/jsonlines",
     "parquet": "application/x-parquet",
 }
 _STANDARDS = [

@@ -54,6 +54,8 @@ DELTAS = ("1e-4", "1e-3", "1e-2", "0.1", "0.2", "0.5", "0.8")
 """The paper's grid, for sanitize."""
 SYNTHETIC_EPSILONS = ("0.5", "1", "2", "4", "8")
 SYNTHETIC_DELTAS = ("1e-9", "1e-6")
+TRIAL = Solver(time_limit=10.0, patience=3.0)
+"""For each problem: there are many, and what a search finds late changes a frontier little."""
 _SUPPORT = Fraction(1, 500)
 """From which share of clicks on a pair is frequent, unless the objective says: the paper's."""
 
@@ -130,7 +132,8 @@ def frontier(
         objectives: For sanitize: two objectives to trade for each other, such as
             ("output_size", "diversity"); the grid must have one budget.
         solver: For sanitize: a name or `Solver(name, time_limit, gap)`; "auto" if not given.
-        time_limit: For sanitize: seconds for each budget; 10 if not given.
+        time_limit: For sanitize: seconds for each budget; 10 if not given, and no more than 3 after
+            the last better solution.
         gap: For sanitize: relative distance from the proven bound at which it may stop.
         association: For synthesize, as there.
         selector: For synthesize, as there.
@@ -140,7 +143,7 @@ def frontier(
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
     with shown(progress) as on_progress:
-        solving = solver_from(solver, time_limit, gap, default=Solver(time_limit=10.0))
+        solving = solver_from(solver, time_limit, gap, default=TRIAL)
         if runs < 1:
             raise OptionError(f"{runs} runs are not possible", hint="give --runs 1 or more")
         budgets = _grid(mode, epsilons, exp_epsilons, deltas)

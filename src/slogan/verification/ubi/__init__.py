@@ -1,0 +1,1 @@
+"""UBI: logs of queries and events, read and written once more."""
