@@ -12,6 +12,7 @@ from slogan import engines
 from slogan.auditor.audit import Attacker
 from slogan.dp import statistics, sums
 from slogan.dp.fields import sums as tables
+from slogan.dp.fields.statistics import SHARES
 from slogan.histogram import PairHistogram
 from slogan.planning.objectives.output_size import OBJECTIVE
 from slogan.progress import Steps
@@ -67,10 +68,10 @@ def test_an_honest_release_passes(timed):
     found = list(findings(timed))
 
     assert all(attack.ok for attack in found)
-    assert {f"noise for {name}" for name in tables.NORMS} <= {attack.target for attack in found}
+    assert {f"noise for {name}" for name in SHARES} <= {attack.target for attack in found}
 
 
-def rows_are_not_clipped(real, events, user, cell, count, *, cells, norm):
+def rows_are_not_clipped(real, events, user, cell, count, *, cells):
     table = PairHistogram.of_rows(
         user=user, pair=cell, count=count, users=events.users, query=np.arange(cells)
     )

@@ -13,34 +13,26 @@ from slogan.manifest.manifest import Manifest, MeasuredFields, Outputs
 from slogan.verification.contributions.one_pair import is_one
 from slogan.verification.evidence import NotPossibleError
 
-NORM_SQUARED = {
-    "hours": 1,
-    "days": 1,
-    "ranks": 4,
-    "sessions": 1,
-    "lengths": 4,
-    "searches": 4,
-    "steps": 4,
-}
 _PER_MILLE = {
-    "hours": 6,
-    "days": 6,
-    "ranks": 12,
-    "sessions": 4,
-    "lengths": 4,
-    "searches": 3,
-    "steps": 15,
+    "hours": 5,
+    "days": 4,
+    "ranks": 14,
+    "sessions": 7,
+    "lengths": 7,
+    "searches": 4,
+    "steps": 9,
 }
+NORM_SQUARED = dict.fromkeys(_PER_MILLE, 1)
 _COARSE = {
     "hours": 8,
     "days": 8,
-    "ranks": 12,
+    "ranks": 4,
     "sessions": 4,
-    "lengths": 6,
+    "lengths": 4,
     "searches": 2,
     "steps": 4,
 }
-_OF_ALL_USERS = {"hours", "days", "ranks"}
+_OF_ALL_USERS = {"hours", "days"}
 _DROWNED, _MOST_DAYS, _LARGEST = 0.25, 100, 1000.0
 _CLOSE = 1e-3
 """Noise scales are rounded up to a grid, and budgets down."""

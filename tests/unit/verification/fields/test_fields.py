@@ -9,7 +9,7 @@ import pytest
 from slogan.budget import PrivacyBudget
 from slogan.dp.accounting import Gaussian
 from slogan.dp.fields.statistics import SHARES, drowned
-from slogan.dp.fields.sums import NORMS
+from slogan.dp.fields.sums import NORM as TABLE_NORM
 from slogan.dp.statistics import constants, spread
 from slogan.dp.sums import MOST_COVERED, NORM, Sizes
 from slogan.manifest.manifest import MeasuredFields, Outputs, SpentStage
@@ -21,7 +21,7 @@ from slogan.verification.conditions import Bounds
 ROOM = Fraction(1, 20)
 DELTA = 2 * delta_at_most(log_at_most(Fraction(3)), ROOM)
 SQUARES = {"counts": NORM**2, "sizes": 1, "coverage": MOST_COVERED**2, "association": 1}
-SQUARES |= {name: norm**2 for name, norm in NORMS.items()}
+SQUARES |= dict.fromkeys(SHARES, TABLE_NORM**2)
 CELLS = {"hours": 168, "days": 92, "ranks": 36, "sessions": 10, "lengths": 15}
 CELLS |= {"searches": 4, "steps": 8}
 MANY, FEW = (50_000.0, 9_000.0), (2_000.0, 90.0)
@@ -103,7 +103,7 @@ def test_what_the_mechanism_does_is_accepted(bins):
 
 
 def test_the_rules_are_those_of_the_mechanism():
-    assert {name: norm**2 for name, norm in NORMS.items()} == fields.NORM_SQUARED
+    assert dict.fromkeys(SHARES, TABLE_NORM**2) == fields.NORM_SQUARED
     assert fields.shares(release().manifest) == SHARES
 
 
