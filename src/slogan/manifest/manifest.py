@@ -251,15 +251,15 @@ def published_log(
 
 
 def _published_events(log: SearchLog, filled: Collection[str]) -> PublishedEvents | None:
-    asked = log.columns.event_roles
-    if not asked:
+    roles = log.columns.event_roles
+    if not roles:
         return None
     return PublishedEvents(
-        **asked,
+        **roles,
         period=None if log.period is None else str(log.period),
         time_format=None if log.period is None else log.time_format,
-        filled=tuple(role for role in asked if role in filled),
-        dropped=tuple(role for role in asked if role not in filled),
+        filled=tuple(role for role in roles if role in filled),
+        dropped=tuple(role for role in roles if role not in filled),
     )
 
 

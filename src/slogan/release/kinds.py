@@ -261,7 +261,7 @@ class SyntheticRelease(Release):
     """Where pairs are public knowledge: how they and the log go together, for the curator only."""
     made: MadeEvents | None = None
     """The rows with times, ranks and sessions, if any of them is filled."""
-    asked: bool = False
+    with_events: bool = False
     """Whether times, ranks and sessions were measured, as far as the log asks for them."""
 
     @property
@@ -277,7 +277,7 @@ class SyntheticRelease(Release):
         """Which of time, rank and session have values; None if none was asked for."""
         made = self.made
         if made is None:
-            return () if self.asked else None
+            return () if self.with_events else None
         values = {"time": made.second, "rank": made.rank, "session": made.session}
         return tuple(role for role, given in values.items() if given is not None)
 

@@ -136,7 +136,7 @@ CLICK = {"user": "u", "query": "q", "url": "w"}
 def test_a_count_is_a_whole_number_of_clicks(count, expected):
     row = plain_reader.judged({**CLICK, "count": count}, Rules())
     assert judged(row) == expected
-    assert row.reason is None or row == (None, None, None, 0, expected)
+    assert row.reason is None or row[:5] == (None, None, None, 0, expected)
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(searches=True), Rules(fold=True)])

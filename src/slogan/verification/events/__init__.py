@@ -1,1 +1,1 @@
-"""Times, ranks and sessions of a released log: read, written and checked with code of its own."""
+"""Times, ranks and sessions of a released log: read, written and checked with separate code."""

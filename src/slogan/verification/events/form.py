@@ -17,16 +17,16 @@ def plain_events(manifest: Manifest) -> bool:
     log, events = manifest.log, manifest.log.events
     if events is None or manifest.method != "synthesize":
         return events is None
-    asked = {role: name for role in _ROLES if (name := getattr(events, role)) is not None}
+    roles = {role: name for role in _ROLES if (name := getattr(events, role)) is not None}
     named = [name for name in (log.user, log.query, log.url, log.count) if name is not None]
-    timed = "time" in asked
+    timed = "time" in roles
     return (
-        bool(asked)
-        and sorted((*events.filled, *events.dropped)) == sorted(asked)
-        and [*events.filled] == [role for role in asked if role in events.filled]
-        and [*events.dropped] == [role for role in asked if role in events.dropped]
-        and all(path_of(name, log.columns) for name in asked.values())
-        and len({*named, *asked.values()}) == len(named) + len(asked)
+        bool(roles)
+        and sorted((*events.filled, *events.dropped)) == sorted(roles)
+        and [*events.filled] == [role for role in roles if role in events.filled]
+        and [*events.dropped] == [role for role in roles if role in events.dropped]
+        and all(path_of(name, log.columns) for name in roles.values())
+        and len({*named, *roles.values()}) == len(named) + len(roles)
         and timed == (events.period is not None) == (events.time_format is not None)
         and (not timed or (_is_period(events.period) and _is_format(events.time_format)))
     )
