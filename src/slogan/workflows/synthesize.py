@@ -150,7 +150,7 @@ def synthesize(
             counted=counted,
             output=made.output,
             made=made.rows,
-            asked=bool(stages),
+            with_events=bool(stages),
             pseudonyms=names,
             statistics=statistics,
             spending=spending,
