@@ -79,6 +79,21 @@ class Mixture:
             gain += min(x * self.size, 2 * clicks * total - x * self.size)
         return gain
 
+    def most_gain(self, upper: Ints, size: int) -> Fraction:
+        """No counts up to these bounds, of at most `size` clicks, have a larger gain.
+
+        x clicks of a frequent pair gain min(x, 2·s·X − x), which grows with X. With X = size the
+        best whole x is s·X rounded down or up.
+        """
+        most = 0
+        for u, clicks in zip(upper[self.frequent].tolist(), self.clicks.tolist(), strict=True):
+            ideal = clicks * size // self.size
+            gains = [min(u, ideal) * self.size]
+            if ideal < u:
+                gains.append(2 * clicks * size - (ideal + 1) * self.size)
+            most += max(gains)
+        return Fraction(most, self.size)
+
     @property
     def step(self) -> Fraction:
         """The largest number of which every value is a multiple."""

@@ -22,9 +22,10 @@ from slogan.planning import solvers
 from slogan.planning.constraints import privacy_constraints
 from slogan.planning.objectives import program_of
 from slogan.planning.objectives.frequent_pairs import frequent_pairs
-from slogan.planning.objectives.joint import Joint, part_names
+from slogan.planning.objectives.joint import Joint, part_names, program_of_part
 from slogan.planning.plan import plan
-from slogan.planning.solvers import Effort
+from slogan.planning.solvers import Effort, _joint
+from slogan.planning.solvers._highs import Answer
 
 EFFORT = Effort(time_limit=20, gap=0.0)
 SMALL = {"users": (2, 4), "pairs": (1, 4), "clicks": 5}
@@ -192,6 +193,40 @@ def test_text_and_parameters_agree():
 
     assert made.parameters() == {"weights": text, "at_least": "diversity=4/5"}
     assert set(PARTS) == set(part_names())
+
+
+@settings(max_examples=60, deadline=None)
+@given(hist=small_logs, budget=small_budgets)
+def test_no_counts_gain_more_supports_than_the_bound_before_any_solver(hist, budget):
+    constraints = privacy_constraints(hist, budget)
+    mixture = joint(weights={"frequent_pairs": 1}).mixture(constraints)
+    (alone,) = program_of_part(mixture.parts[0], mixture, constraints).mixture.parts
+
+    every = itertools.product(*(range(int(u) + 1) for u in constraints.upper))
+    counts = (np.array(x, dtype=np.int64) for x in every)
+    gains = [mixture.amount(alone, x) for x in counts if constraints.allows(x)]
+
+    assert max(gains) <= alone.bound < np.inf
+
+
+def test_a_joint_objective_is_bounded_before_branch_and_bound_is(monkeypatch):
+    class Unready:
+        def __init__(self, *_args, **_options):
+            pass
+
+        def wait(self):
+            return Answer(z=None, prices=None, objective_bound=-np.inf, status=None, words="")
+
+    monkeypatch.setattr(_joint, "Running", Unready)
+    table = np.random.default_rng(1).integers(0, 9, (40, 30))
+    constraints = privacy_constraints(
+        histogram(table.tolist()), PrivacyBudget(exp_epsilon=2, delta="0.5")
+    )
+    objective = Joint(weights={"output_size": 1, "frequent_pairs": 2}, min_support="1/50")
+
+    program, solution, _ = answered(objective, constraints, "packing")
+
+    assert program.mixture.value(program.mixture.starts[-1]) <= solution.bound < np.inf
 
 
 @pytest.mark.parametrize("solver", ["relaxed", "spe"])

@@ -1,5 +1,6 @@
 """Keep several things at once: a weighted mean of objectives, with floors (section 7)."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from slogan.planning.program import Program, empty
 _FOR_PARTS = 0.5
 # A bound below this proves that a part has no value; bounds are rounded up by as much.
 _NOTHING = 1e-5
+_ROUNDED = 1e-6
 _PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?(/[0-9]+)?")
 
 
@@ -180,7 +182,10 @@ def program_of_part(part: Part, mixture: Mixture, constraints: PrivacyConstraint
     kind = objectives.load(part.name)
     if issubclass(kind, PackingObjective):
         return kind().program(constraints)
-    alone = Part(name=part.name, of_supports=True)
+    # m·b is a product in floating point, which may be just below a whole number.
+    size = min(math.floor(constraints.size_bound + _ROUNDED), int(constraints.upper.sum()))
+    bound = math.nextafter(float(mixture.most_gain(constraints.upper, size)), math.inf)
+    alone = Part(name=part.name, of_supports=True, bound=bound)
     nothing = np.zeros(constraints.hist.pairs, dtype=np.int64)
     return Program(
         constraints=constraints,

@@ -1,5 +1,6 @@
 """CP-SAT of OR-Tools, with as many workers as cores and with its recommended eight."""
 
+import math
 import time
 from pathlib import Path
 
@@ -41,12 +42,15 @@ def solve(folder: Path, variant: str, seconds: float) -> Proposal:
     watch = _Watch(begin, problem, unit)
     status = solver.solve(model, watch)
     z = np.zeros(len(problem.cost))
+    bound = -math.inf if problem.minimises else math.inf
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         z[: problem.integers] = [solver.value(column) for column in columns[: problem.integers]]
-    extra = len(problem.cost) - problem.integers
+        # Without an answer CP-SAT reports 0, which bounds nothing.
+        extra = len(problem.cost) - problem.integers
+        bound = problem.value((solver.best_objective_bound - extra) * unit)
     return Proposal(
         x=problem.counts(z),
-        bound=problem.value((solver.best_objective_bound - extra) * unit),
+        bound=bound,
         proven=status == cp_model.OPTIMAL,
         seconds=time.monotonic() - begin,
         trace=watch.trace,
