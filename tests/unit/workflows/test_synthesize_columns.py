@@ -65,7 +65,7 @@ def test_the_page_and_the_manifest_say_what_columns_mean(timed, tmp_path):
 
 def test_columns_that_noise_would_drown_are_empty_and_said_to_be(tmp_path, timed):
     with slogan.synthesize(
-        slogan.read(timed, period=PERIOD), epsilon="0.5", delta="1e-4", seed=3
+        slogan.read(timed, period=PERIOD), epsilon="0.12", delta="1e-4", seed=3
     ) as release:
         release.save(tmp_path / "out")
     dropped, page = release.statistics.fields.dropped, tmp_path / "out/public/report.html"
