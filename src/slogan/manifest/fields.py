@@ -23,32 +23,32 @@ _LEFT_OUT = {
 }
 
 
-def told_fields(manifest: Manifest) -> list[str]:
+def column_notes(manifest: Manifest) -> list[str]:
     """One sentence for each column that was asked for, and for each part that noise hid."""
-    return list(_told(manifest))
+    return list(_notes(manifest))
 
 
-def _told(manifest: Manifest) -> Iterator[str]:
-    asked, outputs = manifest.log.events, manifest.outputs
-    if asked is None or not isinstance(outputs, Outputs):
+def _notes(manifest: Manifest) -> Iterator[str]:
+    events, outputs = manifest.log.events, manifest.outputs
+    if events is None or not isinstance(outputs, Outputs):
         return
     if (found := outputs.fields) is None:
-        names = " and ".join(getattr(asked, role) for role in asked.dropped)
+        names = " and ".join(getattr(events, role) for role in events.dropped)
         yield f"{names}: empty, because only one pair of each user was measured."
         return
-    for role in asked.filled:
+    for role in events.filled:
         days = "" if "days" in found.dropped else ", and days,"
-        yield f"{getattr(asked, role)}: {_FILLED[role].format(days=days)}."
-    for role in asked.dropped:
+        yield f"{getattr(events, role)}: {_FILLED[role].format(days=days)}."
+    for role in events.dropped:
         stage = _NEEDED[role]
         if stage not in found.dropped and role == "session":
             stage = "lengths"
         noise = found.dropped.get(stage, 1.0)
         yield (
-            f"{getattr(asked, role)}: empty, because the noise would be {noise:.0%} of what users "
+            f"{getattr(events, role)}: empty, because the noise would be {noise:.0%} of what users "
             "add to it; up to 25% is accepted."
         )
-    if "time" in asked.filled or "session" in asked.filled:
+    if "time" in events.filled or "session" in events.filled:
         yield from (
             f"Left out, because noise would hide it ({found.dropped[stage]:.0%}): {what}."
             for stage, what in _LEFT_OUT.items()

@@ -180,17 +180,17 @@ def divided(
 
 def stages_for(log: SearchLog, contributions: Contributions) -> tuple[str, ...]:
     """The stages of time, rank and session that the log asks for."""
-    asked = log.columns.event_roles
-    if asked and contributions == "one":
+    roles = log.columns.event_roles
+    if roles and contributions == "one":
         raise OptionError(
-            f"with one pair of each user there is no {' or '.join(asked)} to measure",
-            hint=f"add {' '.join(f'--{role} none' for role in asked)}, or use "
+            f"with one pair of each user there is no {' or '.join(roles)} to measure",
+            hint=f"add {' '.join(f'--{role} none' for role in roles)}, or use "
             "--contributions several",
         )
     return stages_of(
-        time="time" in asked,
-        rank="rank" in asked,
-        session="session" in asked,
+        time="time" in roles,
+        rank="rank" in roles,
+        session="session" in roles,
         searches=not log.counts_searches,
     )
 

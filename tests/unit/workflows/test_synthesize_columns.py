@@ -63,7 +63,7 @@ def test_the_page_and_the_manifest_say_what_columns_mean(timed, tmp_path):
     assert "ItemRank: ranks are drawn" in page
 
 
-def test_columns_that_noise_would_drown_are_empty_and_said_to_be(tmp_path, timed):
+def test_columns_that_noise_would_drown_are_empty_with_a_reason(tmp_path, timed):
     with slogan.synthesize(
         slogan.read(timed, period=PERIOD), epsilon="0.12", delta="1e-4", seed=3
     ) as release:

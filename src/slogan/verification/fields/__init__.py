@@ -41,10 +41,10 @@ SESSION_GAP = 1800
 
 def shares(manifest: Manifest) -> dict[str, Fraction]:
     """The share of μ² of each stage that the columns ask for."""
-    asked = manifest.log.events
-    if asked is None:
+    events = manifest.log.events
+    if events is None:
         return {}
-    time, rank, session = (name is not None for name in (asked.time, asked.rank, asked.session))
+    time, rank, session = (name is not None for name in (events.time, events.rank, events.session))
     searches = manifest.log.url is not None and manifest.parameters.get("searches") != "all"
     needed = {
         "hours": time,
@@ -126,11 +126,11 @@ def _measured(manifest: Manifest) -> MeasuredFields | None:
 
 
 def _day_cells(manifest: Manifest) -> int:
-    asked = manifest.log.events
-    if asked is None or asked.time is None:
+    events = manifest.log.events
+    if events is None or events.time is None:
         return 0
     try:
-        days = Period.of(asked.period or "").days
+        days = Period.of(events.period or "").days
     except OptionError as cause:
         raise NotPossibleError(f"the manifest's period: {cause.problem}") from cause
     return -(-days // -(-days // _MOST_DAYS))

@@ -135,7 +135,7 @@ def test_stages_follow_from_the_columns_that_are_asked_for():
     nothing.manifest.log.events = None
     assert fields.shares(nothing.manifest) == {}
     assert fields.follow(nothing.manifest, ROOM)
-    assert not fields.plain(nothing.manifest)  # sums of columns that nobody asked for
+    assert not fields.plain(nothing.manifest)
 
 
 @pytest.mark.parametrize("name", CELLS)
