@@ -29,6 +29,15 @@ class Both(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bases(Generic[T]):
+    """The output beside all of the log, and beside what the log has of released pairs."""
+
+    whole_log: T
+    released_pairs: T | None
+    """Clicks on pairs of the release, and searches without a click for its queries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Searches:
     """Searches by user, session and time; and their rows."""
 
@@ -60,6 +69,8 @@ class ComparedEvents:
     """Queries of two or more users of the log: of the rest other users say nothing."""
     same_users: bool
     """Whether a user number means the same person in both."""
+    release: Events | None = None
+    """The release, where the output is a random sample in its place."""
 
     @property
     def timed(self) -> Both[Events] | None:
@@ -83,6 +94,25 @@ class ComparedEvents:
         return None
 
     @cached_property
+    def of_released(self) -> "ComparedEvents":
+        """Both without clicks on pairs that the release has not, and without other queries."""
+        release = self.release or self.output
+        held, searched = _flags_of(release.pair), _flags_of(release.query)
+
+        def part(events: Events) -> Events:
+            clicked, query = _within(events.pair, held), _within(events.query, searched)
+            return rows_of(events, np.where(events.pair >= 0, clicked, query))
+
+        return replace(self, log=part(self.log), output=part(self.output))
+
+    def by_basis(self, measure: "Callable[[ComparedEvents], T | None]") -> Bases[T] | None:
+        """A measure on both bases; None if it says nothing of the whole log."""
+        whole = measure(self)
+        if whole is None:
+            return None
+        return Bases(whole_log=whole, released_pairs=measure(self.of_released))
+
+    @cached_property
     def in_sessions(self) -> Both[Events] | None:
         """The events whose rows `searches` groups."""
         return self._filled(_has_session) or self.timed
@@ -100,7 +130,7 @@ class ComparedEvents:
         count = sampled(self.log.count, int(self.output.count.sum()), rng)
         drawn = np.flatnonzero(count)
         sample = replace(rows_of(self.log, drawn), count=count[drawn])
-        return replace(self, output=sample, same_users=True)
+        return replace(self, output=sample, same_users=True, release=self.release or self.output)
 
     def _filled(self, wanted: Callable[[Events], Flags | None]) -> Both[Events] | None:
         flags = wanted(self.log), wanted(self.output)
@@ -110,6 +140,16 @@ class ComparedEvents:
 
     def __repr__(self) -> str:
         return f"<ComparedEvents: {self.log}, {self.output}>"
+
+
+def _flags_of(numbers: Ints) -> Flags:
+    """Whether each number from 0 is there."""
+    return np.bincount(numbers[numbers >= 0], minlength=1) > 0
+
+
+def _within(numbers: Ints, wanted: Flags) -> Flags:
+    """Whether each is one of those wanted; not if negative."""
+    return (numbers >= 0) & wanted[np.clip(numbers, 0, len(wanted) - 1)] & (numbers < len(wanted))
 
 
 def _has_session(events: Events) -> Flags | None:

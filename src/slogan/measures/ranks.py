@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from slogan.arrays import Ints
 from slogan.histogram import Events
-from slogan.measures import Comparison, Headline, Measure
-from slogan.measures.events import Both, counted, present, variation
+from slogan.measures import Headline, Measure
+from slogan.measures.events import Bases, Both, ComparedEvents, counted, present, variation
 from slogan.measures.headlines import Group
 
 _GROUP: Group = "Time, ranks and sessions"
@@ -39,19 +39,19 @@ def by_rank(events: Events) -> Ints:
     return counted(present(events.rank), events.count, RANKS + 2)[1 : RANKS + 1]
 
 
-def _take(c: Comparison) -> Ranks | None:
-    both = c.events and c.events.ranked
-    return ranks(both) if both else None
+def _ranks(c: ComparedEvents) -> Ranks | None:
+    both = c.ranked
+    return None if both is None else ranks(both)
 
 
-CLICK_RANKS = Measure[Ranks | None](
+CLICK_RANKS = Measure[Bases[Ranks] | None](
     name="ranks",
     order=130,
-    take=_take,
+    take=lambda c: c.events and c.events.by_basis(_ranks),
     headlines=(
         Headline(
             "Clicks by rank, 1 to 10 (0 = same)",
-            lambda r: r and r.variation,
+            lambda r: r and r.released_pairs and r.released_pairs.variation,
             ".3f",
             "lower",
             _GROUP,

@@ -6,8 +6,8 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.histogram import Events
-from slogan.measures import Comparison, Headline, Measure
-from slogan.measures.events import Both, Searches, counted, variation
+from slogan.measures import Headline, Measure
+from slogan.measures.events import Bases, Both, ComparedEvents, Searches, counted, variation
 from slogan.measures.headlines import Group
 
 _GROUP: Group = "Time, ranks and sessions"
@@ -77,29 +77,41 @@ def _lengths(sizes: Ints) -> Ints:
     return counted(sizes, np.ones_like(sizes), _LONGEST + 1)
 
 
-def _take(c: Comparison) -> Sessions | None:
-    if c.events is None or c.events.searches is None or c.events.in_sessions is None:
+def _sessions(c: ComparedEvents) -> Sessions | None:
+    if c.searches is None or c.in_sessions is None:
         return None
-    return sessions(c.events.in_sessions, c.events.searches)
+    return sessions(c.in_sessions, c.searches)
 
 
-SESSIONS = Measure[Sessions | None](
+def _released(result: Bases[Sessions] | None) -> Sessions | None:
+    return result and result.released_pairs
+
+
+SESSIONS = Measure[Bases[Sessions] | None](
     name="sessions",
     order=140,
-    take=_take,
+    take=lambda c: c.events and c.events.by_basis(_sessions),
     headlines=(
-        Headline("Sessions per user", lambda r: r and r.per_user, ".2f", "", _GROUP),
-        Headline("Sessions per user, change", lambda r: r and r.change, ".1%", "lower", _GROUP),
+        Headline(
+            "Sessions per user", lambda r: (s := _released(r)) and s.per_user, ".2f", "", _GROUP
+        ),
+        Headline(
+            "Sessions per user, change",
+            lambda r: (s := _released(r)) and s.change,
+            ".1%",
+            "lower",
+            _GROUP,
+        ),
         Headline(
             "Searches per session (0 = same)",
-            lambda r: r and r.length_variation,
+            lambda r: (s := _released(r)) and s.length_variation,
             ".3f",
             "lower",
             _GROUP,
         ),
         Headline(
             "Clicks per session (0 = same)",
-            lambda r: r and r.click_variation,
+            lambda r: (s := _released(r)) and s.click_variation,
             ".3f",
             "lower",
             _GROUP,

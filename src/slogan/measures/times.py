@@ -6,8 +6,8 @@ import numpy as np
 
 from slogan.arrays import Ints
 from slogan.histogram import Events
-from slogan.measures import Comparison, Headline, Measure, Task
-from slogan.measures.events import Both, counted, present, variation
+from slogan.measures import Headline, Measure, Task
+from slogan.measures.events import Bases, Both, ComparedEvents, counted, present, variation
 from slogan.measures.headlines import Group
 
 _DAY, _HOUR = 86_400, 3_600
@@ -57,19 +57,28 @@ def _by_weekday(days: Ints, first: int) -> Ints:
     return np.bincount(weekday, weights=days, minlength=7).astype(np.int64)
 
 
-def _take(c: Comparison) -> Times | None:
-    both = c.events and c.events.timed
-    return times(both) if both else None
+def _times(c: ComparedEvents) -> Times | None:
+    both = c.timed
+    return None if both is None else times(both)
 
 
-TIMES = Measure[Times | None](
+def _released(result: Bases[Times] | None) -> Times | None:
+    return result and result.released_pairs
+
+
+def _hour_of_day(result: Bases[Times] | None) -> float | None:
+    found = _released(result)
+    return found and found.hour_of_day
+
+
+TIMES = Measure[Bases[Times] | None](
     name="times",
     order=120,
-    take=_take,
+    take=lambda c: c.events and c.events.by_basis(_times),
     headlines=(
         Headline(
             "Hours of the day (0 = same)",
-            lambda r: r and r.hour_of_day,
+            _hour_of_day,
             ".3f",
             "lower",
             _GROUP,
@@ -78,16 +87,18 @@ TIMES = Measure[Times | None](
                 good=0.05,
                 poor=0.15,
                 evidence="{:.1%} of the searches are at other hours than in the log",
-                value=lambda r: r and r.hour_of_day,
+                value=_hour_of_day,
             ),
         ),
         Headline(
             "Weekdays (0 = same)",
-            lambda r: r and r.weekday,
+            lambda r: (t := _released(r)) and t.weekday,
             ".3f",
             "lower",
             _GROUP,
         ),
-        Headline("Days (0 = same)", lambda r: r and r.day, ".3f", "lower", _GROUP),
+        Headline(
+            "Days (0 = same)", lambda r: (t := _released(r)) and t.day, ".3f", "lower", _GROUP
+        ),
     ),
 )

@@ -315,9 +315,9 @@ class CuratorPage(Page):
         if self.evaluation and (ratios := self.evaluation.release[TRIPLETS]):
             charts.append(_diff_ratio_chart(ratios, self.evaluation.yardstick[TRIPLETS]))
         if self.evaluation and (times := self.evaluation.release[TIMES]):
-            charts.append(_hour_chart(times))
+            charts.append(_hour_chart(times.released_pairs or times.whole_log))
         if self.evaluation and (ranks := self.evaluation.release[CLICK_RANKS]):
-            charts.append(_rank_chart(ranks))
+            charts.append(_rank_chart(ranks.released_pairs or ranks.whole_log))
         return charts
 
     @property
@@ -412,7 +412,11 @@ def _beside(names: list[str], release: list[int], log: list[int]) -> Bars:
     shares = ([100 * n / max(1, sum(counts)) for n in counts] for counts in (release, log))
     values, others = shares
     return Bars(
-        names=names, values=values, others=others, value_name="this release", other_name="the log"
+        names=names,
+        values=values,
+        others=others,
+        value_name="this release",
+        other_name="its pairs in the log",
     )
 
 

@@ -96,7 +96,7 @@ def test_hostile_times_are_read_as_by_the_plain_reader(tmp_path, kind, form):
     assert len({*second}) >= 2
 
 
-def test_a_million_signs_are_no_time_and_no_rank(tmp_path):
+def test_a_million_signs_are_neither_time_nor_rank(tmp_path):
     rows = [("7", "q", "w", "2" * 10**6, "1" * 10**6, "s" * 10**6), ("8", "q", "w", "0", "1", "")]
     log = read(
         written(tmp_path, "tsv", rows),

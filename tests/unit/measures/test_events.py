@@ -95,6 +95,22 @@ def test_rows_without_a_time_a_rank_or_a_session_are_left_out():
     assert compared(events, empty).timed is None
 
 
+def test_the_log_of_released_pairs_has_their_clicks_and_the_searches_of_their_queries():
+    log = events_of(
+        [(0, 1, 0, 1, 0), (0, 2, 1, 1, 0), (0, 3, -1, 0, 0), (0, 4, -1, 0, 1), (0, 5, -1, 0, -1)]
+    )
+    output = events_of([(7, 9, 0, 1, 0), (7, 9, -1, 0, -1)])
+    both = compared(log, output, query=(0, 0, 1))
+
+    assert both.of_released.log.second.tolist() == [1, 3]
+    assert both.of_released.output.pair.tolist() == [0]
+    found = both.by_basis(lambda c: len(c.log.user))
+    assert (found.whole_log, found.released_pairs) == (5, 2)
+    assert both.by_basis(lambda c: None) is None
+    nothing = compared(log, rows_of(output, np.zeros(2, dtype=np.bool_)))
+    assert len(nothing.of_released.log.user) == 0
+
+
 def test_who_tests_a_model_does_not_train_it():
     events = events_of([(user, 1, 0, 1, 0) for user in range(5)])
     users = np.arange(7)

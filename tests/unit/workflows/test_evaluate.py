@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tests.helpers import write
+from tests.import_contracts import ROOT
 
 import slogan
 from slogan import engines, errors, measures
@@ -367,17 +368,19 @@ def test_time_rank_and_session_are_measured_where_both_have_them(with_times):
     found = slogan.evaluate(log, log).to_dict()
     worse = slogan.evaluate(log, moved).to_dict()
 
-    assert found["times"]["hour_of_day"] == found["times"]["day"] == 0
-    assert found["ranks"]["variation"] == 0
-    assert found["sessions"]["per_user"] == found["sessions"]["per_user_of_original"] > 3
+    for basis in ("whole_log", "released_pairs"):
+        assert found["times"][basis]["hour_of_day"] == found["times"][basis]["day"] == 0
+        assert found["ranks"][basis]["variation"] == 0
+        users = found["sessions"][basis]
+        assert users["per_user"] == users["per_user_of_original"] > 3
     models = found["click_models"]["position_based"], found["click_models"]["cascade"]
     for model in models:
         assert model["perplexity"] == model["perplexity_of_original"] > 1
     assert found["next_query"]["hit_at_10"] == found["next_query"]["hit_at_10_of_original"] > 0.1
     assert found["trends"]["recall_at_10"] == 1
-    assert found["yardstick"]["ranks"]["variation"] == 0
-    assert worse["times"]["hour_of_day"] > 0.1
-    assert worse["ranks"]["variation"] > 0.2
+    assert found["yardstick"]["ranks"]["whole_log"]["variation"] == 0
+    assert worse["times"]["whole_log"]["hour_of_day"] > 0.1
+    assert worse["ranks"]["whole_log"]["variation"] > 0.2
     assert worse["trends"]["recall_at_10"] < 0.5
     assert worse["click_models"]["position_based"]["perplexity"] > models[0]["perplexity"]
     labels = {row["label"] for row in found["headlines"]}
@@ -391,3 +394,17 @@ def test_without_such_columns_there_are_no_such_figures(with_times, log):
         assert not {"times", "ranks", "sessions", "click_models"} & set(found.to_dict())
         assert all(row.group != "Time, ranks and sessions" for row in found.headlines())
         assert "training click models" not in str(found.uses.to_dict())
+
+
+def test_the_fields_of_such_columns_are_documented(with_times):
+    page = (ROOT / "docs/reference/measures.md").read_text(encoding="utf-8")
+    evaluation = slogan.evaluate(*with_times)
+    with_events = [m for m in measures.all_measures() if m.order >= 120]
+
+    assert len(with_events) == 6
+    for measure in with_events:
+        section = page.split(f"\n## {measure.name}\n")[1].split("\n## ")[0]
+        for field, value in measure.to_dict(evaluation.release[measure])[measure.name].items():
+            inner = value if isinstance(value, dict) else {}
+            names = [f".{field}`", *(f".{name}`" for name in inner)]
+            assert [name for name in names if name not in section] == [], measure.name
