@@ -1,5 +1,6 @@
 """The studio in Chromium: each recipient's way from load to zip, as people see and use it."""
 
+import json
 import re
 import shutil
 import time
@@ -95,7 +96,7 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     if reading:
         page.get_by_role("button", name="Read it like this").click()
         page.locator("table.preview").wait_for()
-    assert "heron" not in page.content()
+    assert "heron" not in page.content()  # nothing of a row is shown
     page.get_by_label("Yes, as far as we know").check()
     check(page, "load")
     page.get_by_role("button", name="Next: inspect it").click()
@@ -261,11 +262,20 @@ def test_a_dropped_file_is_copied_into_the_studio_and_read(chromium, log, tmp_pa
         expect(page.locator("#command")).to_have_text("slogan inspect clicks.tsv --show-header")
 
 
+def ubi_lines():
+    """Searches, each with its click."""
+    for number, (user, query, url, _) in enumerate(rows()):
+        own = {"client_id": user, "query_id": f"{number:032x}", "timestamp": "2026-03-01T10:00:00Z"}
+        yield own | {"user_query": query}
+        clicked = {"object": {"object_id": url}, "position": {"ordinal": 1}}
+        yield own | {"action_name": "click", "event_attributes": clicked}
+
+
 SEMICOLONS = "Kundennummer;Suche;Ziel\n"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["csv", "aol", "queries"])
+@pytest.mark.parametrize("kind", ["csv", "aol", "queries", "ubi"])
 def test_other_logs_go_the_same_way(chromium, tmp_path, kind):
     reading = ()
     if kind == "csv":
@@ -281,6 +291,9 @@ def test_other_logs_go_the_same_way(chromium, tmp_path, kind):
             for n in range(k)
         )
         log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "".join(lines))
+    elif kind == "ubi":
+        log = tmp_path / "log.ubi.jsonl"
+        log.write_text("".join(f"{json.dumps(line)}\n" for line in ubi_lines()))
     else:
         log = tmp_path / "log.csv"
         log.write_text("user,query\n" + "".join(f"{u},{q}\n" for u, q, _, _ in rows()))

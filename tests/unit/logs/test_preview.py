@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slogan.errors import OptionError
+from slogan.logs.header import header_of
 from slogan.logs.preview import masked, preview
 from slogan.logs.searchlog import declare
 
@@ -30,6 +31,22 @@ def test_punctuation_and_length_are_kept():
     assert masked("0171 5550100") == "9999 9999999"
     assert masked("٣ अ 漢") == "9 x x"
     assert masked("a\tb\x1b[31m\u202e") == "xxxx[99xx"
+
+
+def shown(file):
+    form, schema = declare(str(file), ROLES)
+    return preview(form, header_of(form, schema, ROLES).columns)
+
+
+def test_fields_inside_columns_are_beside_their_paths(tmp_path):
+    lines = tmp_path / "log.jsonl"
+    lines.write_text('{"who": {"id": 17}, "query": "jane"}\n{"query": "doe", "more": [1]}\n')
+    assert shown(lines) == (("99", "xxxx", ""), ("", "xxx", "[9]"))
+
+    with duckdb.connect() as sql:
+        sql.execute("CREATE TABLE t AS SELECT {'id': 'u1'} AS who, 'jane' AS query")
+        sql.execute(f"COPY t TO '{tmp_path}/log.parquet'")
+    assert shown(tmp_path / "log.parquet") == (("x9", "xxxx"),)
 
 
 def saved(folder, kind):
@@ -65,14 +82,14 @@ def saved(folder, kind):
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet", "duckdb", "sqlite"])
 def test_every_format_has_a_preview(tmp_path, kind):
-    assert preview(*declare(str(saved(tmp_path, kind)), ROLES)) == SHAPES
+    assert shown(saved(tmp_path, kind)) == SHAPES
 
 
 def test_a_preview_ends_after_a_few_rows(tmp_path):
     file = tmp_path / "log.tsv"
     file.write_text("user\tquery\n" + "a\tb\n" * 100)
 
-    assert len(preview(*declare(str(file), ROLES))) == 5
+    assert len(shown(file)) == 5
 
 
 @pytest.mark.parametrize(
