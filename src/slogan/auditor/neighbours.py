@@ -33,8 +33,9 @@ Row = tuple[str, str, str, int]
 Named = dict[str, Any]
 """The values of a row by the names of columns, with records inside those that have fields."""
 
-_SHARED, _HELD = 1_000, 100
-"""The number of planted pairs held by two planted users each, and of pairs per such user."""
+_SHARED, _HELD = 1_000, 20
+"""The number of planted pairs held by two planted users each, and of pairs per such user: few
+enough to count in every regime of selection."""
 _WIDE = 300
 """Pairs of a planted user who has more pairs than a user may contribute."""
 _LADDER = 50

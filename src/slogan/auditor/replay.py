@@ -109,6 +109,7 @@ class Recording:
             (selecting, "capped", self.capped),
             (selecting, "spread", self.spread),
             (selecting, "floored_gaussian", self.selection_noise),
+            (selecting, "backing", self.backing),
             *((sums, name, partial(self.add_up, name)) for name in _SUMS),
             (_look, "length_sums", partial(self.add_up, "length_sums")),
             (sums, "noisy_sums", self.noisy_sums),
@@ -165,6 +166,10 @@ class Recording:
         push = math.ceil(_PUSH * (1 + math.sqrt(variance)) / grid)
         this.noise = drawn + push * self._pushed(this.tried)
         return this.noise
+
+    def backing(self, real: Any, n: int, rng: Randomness, *, rate: Fraction) -> Ints:
+        """The number 0 for each pair, which is possible: each of its users backs it."""
+        return np.zeros(n, dtype=np.int64)
 
     def _round(self, n: int) -> Weighed:
         if not self.seen.rounds or len(self.seen.rounds[-1].tried) != n:

@@ -9,10 +9,10 @@ from rich.console import RenderableType
 
 from slogan.budget import at_most
 from slogan.cli.options import (
+    EventReading,
     Force,
     Labelling,
     Logs,
-    Reading,
     Recording,
     ReleaseFolder,
     Seed,
@@ -35,7 +35,7 @@ def synthesize(
     output: ReleaseFolder,
     budgeting: SyntheticBudget = SyntheticBudget(),
     synthesis: Synthesis = Synthesis(),
-    reading: Reading = Reading(),
+    reading: EventReading = EventReading(),
     labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     seed: Seed = None,
@@ -54,7 +54,7 @@ def synthesize(
     from slogan.workflows.synthesize import synthesize as synthesize_log
 
     ledger = recording.opened()
-    source = announce(reading.log(log))
+    source = announce(reading.of_period(log, labelling.period), fills=True)
     with (
         watching() as progress,
         synthesize_log(
