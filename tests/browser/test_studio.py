@@ -84,6 +84,7 @@ def no_check(_page, _name):
 def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
     """From the list of logs to the zip, as a person does; the zip's names."""
     page.get_by_role("link", name="slogan studio").click()
+    page.get_by_role("heading", name="Your logs").wait_for()
     check(page, "home")
     page.get_by_role("button", name="Load a log").click()
     page.get_by_label("Path of the log").fill(str(log))
@@ -182,6 +183,7 @@ def test_each_recipient_gets_a_zip_and_every_screen_looks_right(chromium, log, t
             assert {"release/log.tsv", "release/manifest.json", "release/data-card.html"} <= names
             assert not [name for name in names if "curator" in name]
         page.get_by_role("link", name="slogan studio").click()
+        page.get_by_role("heading", name="Your logs").wait_for()
         assert page.get_by_text("Released").count() == len(NAMES)
         shown = "\n".join(page.texts)
     for card in NAMES:
@@ -214,6 +216,7 @@ def test_the_slider_moves_with_the_keyboard_and_shows_one_panel(chromium, log, t
             if name != "explore":
                 return
             slider = page.locator("#stop")
+            page.locator(".stop.now").wait_for()  # the script has begun
             slider.focus()
             before = page.locator("[data-now]").inner_text()
             named = page.locator("section.panel:visible .person.named").count()
