@@ -39,6 +39,7 @@ VERBS = (
     "reproduce",
     "review",
     "sanitize",
+    "studio",
     "synthesize",
     "verify",
 )

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Reading
+from slogan.cli.options import Reading, Recording
 from slogan.cli.terminal import Json, show, table, watching, with_notes
 from slogan.cli.utility import Trial
 
@@ -44,6 +44,8 @@ def frontier(
     runs: int = 3,
     seed: int = 0,
     reading: Reading = Reading(),
+    population: str | None = None,
+    ledger: Path | None = None,
     force: Annotated[bool, Parameter(negative="", help="Replace what is there.")] = False,
     json: Json = False,
 ) -> None:
@@ -78,6 +80,10 @@ def frontier(
         synthesize only: number of dry runs that are averaged.
     seed
         Seed of the made-up log and of the dry runs.
+    population
+        With --on-log: record in this population's ledger that budgets were compared on the log.
+    ledger
+        The ledger's file. By default it is found by the name of the population.
     """
     from slogan.workflows.frontier import frontier as frontier_of
     from slogan.workflows.frontier.result import check_place
@@ -94,6 +100,7 @@ def frontier(
         "solver": utility.chosen_solver(),
         "runs": runs,
         "seed": seed,
+        "ledger": Recording(population=population, ledger=ledger).opened(),
         "engine": reading.host(),
     }
     source = reading.log(list(log)) if log else None

@@ -100,6 +100,7 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
         Booked,
         CameToNothing,
         CapSet,
+        Looked,
         Opened,
         Reserved,
         Returned,
@@ -108,6 +109,8 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
 
     if isinstance(entry, Opened):
         return f"opened for {entry.population}", "", ""
+    if isinstance(entry, Looked):
+        return "budgets were compared on the log: later choices depend on it", "", ""
     if isinstance(entry, CapSet):
         change = "cap raised" if entry.raised else "cap set"
         promise = f"{change}: ε = {_short(entry.epsilon)}, δ = {_short(entry.delta)}"
@@ -119,6 +122,7 @@ def _cells(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
     label = f"{entry.method}{' (TEST RUN)' if entry.test_run else ''}"
     label += f" “{entry.title}”" if entry.title else ""
     label += f" for {entry.recipient}" if entry.recipient else ""
+    label += f", approved by {entry.approver}" if entry.approver else ""
     cost = _parts(entry.cost) if entry.cost else "cannot be accounted for"
     if isinstance(entry, Reserved):
         outcome = (

@@ -333,6 +333,8 @@ class Recording:
     "Release although the ledger cannot account for this mode and the population has a cap."
     recipient: str | None = None
     "Who receives the release, for the ledger and the memo. Never published."
+    approver: str | None = None
+    "Who approved the release, for the ledger and the memo. Never published."
 
     def opened(self) -> Ledger | None:
         """The ledger; None if none is named."""

@@ -92,6 +92,7 @@ def sanitize(
             ledger=ledger,
             labels=labels,
             recipient=recording.recipient,
+            approver=recording.approver,
             allow_unaccounted=recording.allow_unaccounted,
             accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,

@@ -73,6 +73,7 @@ def synthesize(
             ledger=ledger,
             labels=labels,
             recipient=recording.recipient,
+            approver=recording.approver,
             accept_weak_privacy=budgeting.accept_weak_privacy,
             seed=seed,
             progress=progress,

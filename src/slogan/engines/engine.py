@@ -274,6 +274,10 @@ class Advice:
     """Shared pairs if queries and urls were folded."""
     fold_clicks: int
     """Clicks on them."""
+    shared_queries: int
+    """Queries that two users have or more, whatever they click."""
+    query_clicks: int
+    """Clicks on them. Without the url, all of these could be released."""
     similar_users: int
     """User-IDs that differ from another in spaces or leading zeros only."""
 

@@ -124,6 +124,7 @@ class _Run(_Entry):
     test_run: bool
     title: Label | None = None
     recipient: Label | None = None
+    approver: Label | None = None
 
 
 class Reserved(_Run):
@@ -185,7 +186,13 @@ class Settled(_Entry):
     outcome: Outcome
 
 
-Entry = Opened | CapSet | Reserved | Returned | Booked | CameToNothing | Settled
+class Looked(_Entry):
+    """Budgets were compared on the log itself, so later choices depend on it. It has no cost."""
+
+    kind: Literal["looked"] = "looked"
+
+
+Entry = Opened | CapSet | Reserved | Returned | Booked | CameToNothing | Settled | Looked
 _ENTRIES: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 

@@ -33,6 +33,7 @@ from slogan.ledger.entries import (
     CapSet,
     Costs,
     Entry,
+    Looked,
     Opened,
     Reserved,
     Returned,
@@ -58,6 +59,7 @@ class Charge:
     """Whether a seed was given. A test run is not private, so it has no cost."""
     title: str | None = None
     recipient: str | None = None
+    approver: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """What an entry says of the run. It holds no floats: one number has one spelling."""
@@ -73,6 +75,7 @@ class Charge:
             "test_run": self.test_run,
             "title": self.title,
             "recipient": self.recipient,
+            "approver": self.approver,
         }
 
 
@@ -146,6 +149,11 @@ class Ledger:
                 epsilon=cap.epsilon, delta=cap.delta, limits=Costs.of(cap.limits), raised=raised
             )
             return self._add(books, entry)
+
+    def note_look(self) -> Books:
+        """Record that budgets were compared on the log: one that is chosen now depends on it."""
+        with self._settled() as books:
+            return self._add(books, Looked())
 
     def check(self, charge: Charge, *, allow_unaccounted: bool = False) -> None:
         """Refuse early what would be refused in the end."""
@@ -342,9 +350,9 @@ def folder() -> Path:
         ) from cause
 
 
-def populations() -> list[str]:
-    """The populations whose ledgers are found by name."""
-    files = sorted(folder().glob(f"[!.]*{_SUFFIX}"))
+def populations(place: Path | None = None) -> list[str]:
+    """The populations whose ledgers are found by name, or are in another folder."""
+    files = sorted((place or folder()).glob(f"[!.]*{_SUFFIX}"))
     return [file.name.removesuffix(_SUFFIX) for file in files]
 
 

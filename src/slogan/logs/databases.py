@@ -68,6 +68,14 @@ class Database:
         what = "a query" if self.table is None else f"table {self.table}"
         return f"{what} of a {self.kind} database"
 
+    def first_rows(self, number: int) -> list[tuple[str, ...]]:
+        """The first rows as texts, in the order of the columns; empty where a value is missing."""
+        columns = ", ".join(f"t.{identifier(name)}" for name in self.columns)
+        chosen = f"SELECT {columns} FROM ({self.sql}) AS t LIMIT {number}"
+        with _reworded(self.kind, self.place), _opened(self.kind, self.place) as sql:
+            rows = sql.execute(chosen).fetchall()
+        return [tuple(_text(value) or "" for value in row) for row in rows]
+
     def write_parquet(self, file: str) -> None:
         """Write the wanted columns, and the others empty, as a Parquet file."""
         columns = ", ".join(
@@ -112,6 +120,8 @@ def database(source: str, query: str | None) -> Database | None:
     with _reworded(kind, place):
         if query is None:
             table = _table(kind, place, table)
+        elif kind == "DuckDB":
+            _require_one_select(query)
         schema = _schema(kind, place, table, query)
     selecting = query or f"SELECT * FROM {'.'.join(map(identifier, table.split('.')))}"
     return Database(kind=kind, place=place, table=table or None, sql=selecting, schema=schema)
@@ -128,6 +138,15 @@ def _kind(file: Path) -> str:
         f"{file.name} is not a DuckDB or SQLite file",
         hint="name a table as FILE::TABLE, and give --sql, for such files only",
     )
+
+
+def _require_one_select(query: str) -> None:
+    """Refuse what could write a file: DuckDB would run several statements one after another."""
+    kinds = [statement.type for statement in duckdb.extract_statements(query)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise OptionError(
+            "a log is read by one SELECT, and this is another query", hint="correct --sql"
+        )
 
 
 @contextmanager

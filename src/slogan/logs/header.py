@@ -91,7 +91,7 @@ def _kind(values: list[str]) -> str:
     return "text" if known else "empty"
 
 
-def _lines(form: Form) -> Iterator[str]:
+def first_lines(form: Form) -> Iterator[str]:
     """The first lines of the log's files that can be decoded, without their headers."""
     for file in form.files:
         with reported(file), open_bytes(file, form.compression) as data:
@@ -104,7 +104,7 @@ def _lines(form: Form) -> Iterator[str]:
 
 
 def _rows(form: Form, width: int) -> Iterator[tuple[str, ...]]:
-    for line in islice(_lines(form), ROWS):
+    for line in islice(first_lines(form), ROWS):
         fields = split_fields(line, form.format, form.delimiter)
         if len(fields) == width:
             yield fields
@@ -113,7 +113,7 @@ def _rows(form: Form, width: int) -> Iterator[tuple[str, ...]]:
 def _keys(form: Form) -> dict[str, list[str]]:
     """The keys of the first objects and their values; those of objects inside by their paths."""
     found: dict[str, list[str]] = {}
-    for line in islice(_lines(form), ROWS):
+    for line in islice(first_lines(form), ROWS):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -273,6 +273,7 @@ class Certificate(Summary):
     """The query of a database that was the log; the curator's, for it may name people."""
     seed: int | None
     recipient: str | None = None
+    approver: str | None = None
     """For whom the release is; never published."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -347,6 +347,7 @@ class Release(Tables):
                 "columns": asdict(self.log.columns),
                 "seed": self.job.seed,
                 "recipient": self.job.destination.recipient,
+                "approver": self.job.destination.approver,
                 **({"sql": table.sql} if isinstance(table, Database) and not table.table else {}),
             }
         )

@@ -44,12 +44,15 @@ class Destination:
     """Published with the release; the title is in the ledger too."""
     recipient: str | None = None
     """For whom it is, for the ledger and the memo; never published."""
+    approver: str | None = None
+    """Who approved it, likewise."""
 
     def ledger_labels(self) -> dict[str, str | None]:
-        """Title and recipient, as the ledger keeps them; labels that cannot be kept are refused."""
+        """Labels as the ledger keeps them; those that cannot be kept are refused."""
         self.labels.require()
         recipient = require_label("recipient", self.recipient)
-        return {"title": self.labels.title, "recipient": recipient}
+        approver = require_label("approver", self.approver)
+        return {"title": self.labels.title, "recipient": recipient, "approver": approver}
 
     def check(self, log: SearchLog, charge: Charge) -> None:
         """Refuse early what `save()` would refuse."""

@@ -21,10 +21,15 @@ _PAGES = Environment(
 )
 
 
+def stylesheet() -> str:
+    """The style of all pages."""
+    return _PAGES.get_template("style.css").render()
+
+
 def render(template: str, page: object) -> str:
     """Fill a template with a page."""
     # The policy allows this style and nothing else: no script, no other style, nothing loaded.
-    style = _PAGES.get_template("style.css").render()
+    style = stylesheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _PAGES.get_template(template).render(
         page=page, style=style, style_hash=f"sha256-{digest}"

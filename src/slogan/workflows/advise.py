@@ -6,6 +6,7 @@ chosen from them does not depend on the people of the real log.
 
 import math
 import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -192,31 +193,49 @@ def advise(
     with shown(progress) as on_progress:
         steps = Steps(on_progress)
         size = declared_or_read(log, users, clicks_per_user, engine, steps)
-        with steps.step("made-up log"):
-            twin = size.twin(seed=seed, progress=on_progress)
-            reference = twin
-            if size.users * size.clicks_per_user < _REFERENCE_CLICKS:
-                more = replace(size, users=math.ceil(_REFERENCE_CLICKS / size.clicks_per_user))
-                reference = more.twin(seed=seed, progress=on_progress)
-        kinds = size.kinds(Kinds.from_options(None, None))
-        budgets: list[BudgetAdvice] = []
-        for name, epsilon in EPSILONS.items():
-            with steps.step(f"{name} budget"):
-                budget = PrivacyBudget(epsilon=epsilon, delta=delta_for(size.users))
-                budgets.append(_advice(name, budget, twin, reference, kinds, seed))
+        twin_users, budgets = compared(size, EPSILONS, seed=seed, steps=steps)
     chosen = recipient and _recommended(recipient, budgets)
     advice = Advice(
         users=size.users,
         clicks_per_user=round(size.clicks_per_user, 2),
         looked_at_log=log is not None,
-        twin_users=twin.hist.users,
-        budgets=tuple(budgets),
+        twin_users=twin_users,
+        budgets=budgets,
         recommendation=chosen,
         command=chosen.command if chosen else _command("synthesize", budgets, "usual"),
         seconds=round(sum(steps.seconds.values()), 1),
         items=size.items,
     )
     return advice.with_log(str(log)) if isinstance(log, str | Path) else advice
+
+
+def compared(
+    size: DeclaredLog,
+    epsilons: Mapping[str, str],
+    *,
+    delta: str | None = None,
+    reach: bool = True,
+    seed: int,
+    steps: Steps,
+) -> tuple[int, tuple[BudgetAdvice, ...]]:
+    """The users of a made-up log, and what each ε, by its name, keeps of that log.
+
+    δ follows from the number of users, if it is not given. With `reach`, a larger made-up log
+    tells how many users would release 100 pairs.
+    """
+    with steps.step("made-up log"):
+        twin = size.twin(seed=seed, progress=steps.progress)
+        reference = twin
+        if reach and size.users * size.clicks_per_user < _REFERENCE_CLICKS:
+            more = replace(size, users=math.ceil(_REFERENCE_CLICKS / size.clicks_per_user))
+            reference = more.twin(seed=seed, progress=steps.progress)
+    kinds = size.kinds(Kinds.from_options(None, None))
+    budgets: list[BudgetAdvice] = []
+    for name, epsilon in epsilons.items():
+        with steps.step(f"budget: {name}"):
+            budget = PrivacyBudget(epsilon=epsilon, delta=delta or delta_for(size.users))
+            budgets.append(_advice(name, budget, twin, reference, kinds, seed))
+    return twin.hist.users, tuple(budgets)
 
 
 def require_one_size(
@@ -371,13 +390,13 @@ _RECIPIENTS: dict[str, tuple[str, str, str]] = {
 """Mode, budget and reason by recipient."""
 
 
-def _command(mode: str, budgets: list[BudgetAdvice], name: str) -> str:
+def _command(mode: str, budgets: Sequence[BudgetAdvice], name: str) -> str:
     """The command for a mode with one of the budgets, or else the paper's."""
     options = next((one.options for one in budgets if one.name == name), _OF_PAPER)
     return f"slogan {mode} {_LOG} -o release {options}"
 
 
-def _recommended(recipient: Recipient, budgets: list[BudgetAdvice]) -> Recommendation:
+def _recommended(recipient: Recipient, budgets: Sequence[BudgetAdvice]) -> Recommendation:
     mode, name, reason = _RECIPIENTS[recipient]
     return Recommendation(
         recipient=recipient,

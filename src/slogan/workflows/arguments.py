@@ -42,6 +42,7 @@ class SanitizeOptions(TypedDict, total=False):
     ledger: Ledger | None
     labels: Labels | None
     recipient: str | None
+    approver: str | None
     allow_unaccounted: bool
     accept_weak_privacy: bool
     seed: int | None
@@ -65,6 +66,7 @@ class FrontierOptions(TypedDict, total=False):
     selector: str
     runs: int
     seed: int
+    ledger: Ledger | None
     engine: EngineChoice
     progress: Progress | bool | None
 

@@ -87,6 +87,7 @@ def sanitize(
     ledger: Ledger | None = None,
     labels: Labels | None = None,
     recipient: str | None = None,
+    approver: str | None = None,
     allow_unaccounted: bool = False,
     accept_weak_privacy: bool = False,
     seed: int | None = None,
@@ -120,6 +121,7 @@ def sanitize(
         labels: Title, publisher, contact, period and licence, all of them published. The ledger
             keeps the title too.
         recipient: For whom it is, for the ledger and the memo; never published.
+        approver: Who approved it, for the ledger and the memo; never published.
         allow_unaccounted: Release although the ledger's cap says nothing about it.
         accept_weak_privacy: For private counts: release although ε is above 10, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
@@ -154,6 +156,7 @@ def sanitize(
             allow_unaccounted=allow_unaccounted,
             labels=labels or Labels(),
             recipient=recipient,
+            approver=approver,
         ),
         planned_cost=divide(spendable, mode.sampling_share).cost if private else None,
         pseudonyms=pseudonyms,

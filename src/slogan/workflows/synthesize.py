@@ -55,6 +55,7 @@ def synthesize(
     ledger: Ledger | None = None,
     labels: Labels | None = None,
     recipient: str | None = None,
+    approver: str | None = None,
     accept_weak_privacy: bool = False,
     seed: int | None = None,
     progress: Progress | bool | None = None,
@@ -87,6 +88,7 @@ def synthesize(
         labels: Title, publisher, contact, period and licence, all of them published. The ledger
             keeps the title too.
         recipient: For whom it is, for the ledger and the memo; never published.
+        approver: Who approved it, for the ledger and the memo; never published.
         accept_weak_privacy: Release although ε is above 10 or δ above 1/1000, and say so.
         seed: Makes a reproducible test run, which `verify` refuses.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
@@ -115,6 +117,7 @@ def synthesize(
             ledger=ledger,
             labels=labels or Labels(),
             recipient=recipient,
+            approver=approver,
         ),
         planned_cost=planned.cost,
         seed=seed,

@@ -34,6 +34,7 @@ TABLE_3 = {
     "shared pairs": 6_043,
 }
 NAMES = {"tsv": "a.tsv", "csv": "a.csv", "jsonl": "a.jsonl", "parquet": "a.parquet", "aol": "a.txt"}
+NAMES |= {"ubi": "a.ubi.jsonl"}
 
 
 def characteristics(log):
@@ -56,6 +57,11 @@ def read(log):
     if log.name.endswith(".txt"):
         source = f"""(SELECT AnonID AS "user", "Query" AS query, ClickURL AS url, 1 AS "count"
                       FROM read_csv('{log}', delim='\t') WHERE ClickURL IS NOT NULL)"""
+    elif log.name.endswith(".ubi.jsonl"):
+        source = f"""(SELECT q.client_id::BIGINT AS "user", q.user_query AS query,
+                             e.event_attributes.object.object_id AS url, 1 AS "count"
+                      FROM '{log}' q JOIN '{log}' e USING (query_id)
+                      WHERE q.action_name IS NULL AND e.action_name IS NOT NULL)"""
     else:
         source = f"'{log}'"
     rows = duckdb.sql(f'SELECT "user", query, url, sum("count") FROM {source} GROUP BY ALL')

@@ -337,12 +337,22 @@ class DuckDBEngine:
             SELECT count(*), coalesce(sum(clicks), 0) FROM (
                 SELECT sum(clicks) AS clicks FROM rows WHERE reason IS NULL
                 GROUP BY {query}, {url} HAVING min(name) <> max(name))""")
+        queries, of_queries = self._one("""
+            SELECT count(*), coalesce(sum(clicks), 0) FROM (
+                SELECT sum(clicks) AS clicks FROM rows WHERE reason IS NULL
+                GROUP BY query HAVING min(name) <> max(name))""")
         (similar,) = self._one("""
             SELECT coalesce(sum(n), 0) FROM (
                 SELECT count(*) AS n FROM (SELECT DISTINCT name::VARCHAR AS name FROM rows
                                            WHERE reason IS NULL)
                 GROUP BY regexp_replace(trim(name), '^0+(.)', '\\1') HAVING n > 1)""")
-        return Advice(fold_pairs=pairs, fold_clicks=int(clicks), similar_users=int(similar))
+        return Advice(
+            fold_pairs=pairs,
+            fold_clicks=int(clicks),
+            shared_queries=queries,
+            query_clicks=int(of_queries),
+            similar_users=int(similar),
+        )
 
     @clearly()
     def urls(self, pairs: Ints) -> list[str]:

@@ -17,6 +17,7 @@ from slogan.engines import EngineChoice
 from slogan.engines.engine import Counted
 from slogan.errors import OptionError
 from slogan.histogram import PairHistogram
+from slogan.ledger.ledger import Ledger
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes
@@ -109,6 +110,7 @@ def frontier(
     selector: str = selection.DEFAULT,
     runs: int = 3,
     seed: int = 0,
+    ledger: Ledger | None = None,
     engine: EngineChoice = "duckdb",
     progress: Progress | bool | None = None,
 ) -> Frontier[Point] | TradeOff:
@@ -139,6 +141,7 @@ def frontier(
         selector: For synthesize, as there.
         runs: For synthesize: how many dry runs are averaged.
         seed: The same seed gives the same made-up log and the same dry runs.
+        ledger: With `on_log`: records that budgets were compared on the log.
         engine: An engine's name, or its settings, such as `DuckDB(memory_limit="4GB")`.
         progress: A callback, or True for a bar; by default a bar in a notebook, else nothing.
     """
@@ -156,6 +159,7 @@ def frontier(
         require_one_size(log, users, clicks_per_user, "frontier")
         if on_log and log is None:
             raise OptionError("there is no log to look at", hint="slogan frontier LOG --on-log")
+        _record_look(ledger, on_log=on_log)
         with ExitStack() as stack:
             if log is not None and on_log:
                 settings = engines.resolve(engine, log)
@@ -220,6 +224,18 @@ def frontier(
             seconds=steps.rounded(),
             items=items,
         )
+
+
+def _record_look(ledger: Ledger | None, *, on_log: bool) -> None:
+    """Have the ledger say that the log was looked at, before it is."""
+    if ledger is None:
+        return
+    if not on_log:
+        raise OptionError(
+            "a made-up log is looked at, which no ledger records",
+            hint="leave --population and --ledger out, or add --on-log",
+        )
+    ledger.note_look()
 
 
 def _require_plans(mode: Mode, objective: Objective | str | None) -> None:

@@ -1,0 +1,133 @@
+"""Choices: what a person has chosen in the studio, as words of a command line and as TOML."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from slogan.errors import OptionError
+
+if TYPE_CHECKING:
+    from slogan.logs.searchlog import SearchLog
+
+ROLES = ("user", "query", "url", "count")
+Options = Mapping[str, str | bool | None]
+"""By the name of an option: its value, True for a flag, None or False for one that is left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogChoice:
+    """A log and how it is read; the fields are the options of the command line."""
+
+    source: str = ""
+    """A path, a pattern, DATABASE::TABLE or an address."""
+    uploaded: str = ""
+    """The name that an uploaded file has on the machine of the person; empty for a path."""
+    user: str | None = None
+    query: str | None = None
+    url: str | None = None
+    count: str | None = None
+    searches: str = "clicked"
+    fold: bool = False
+    format: str | None = None
+    click_action: str | None = None
+    columns: str | None = None
+    delimiter: str | None = None
+    sql: str | None = None
+    encoding: str = "utf-8"
+    on_bad_row: str = "error"
+
+    def log(self) -> SearchLog:
+        """The log, described."""
+        from slogan.logs.searchlog import read
+
+        if not self.source:
+            raise OptionError("there is no log yet", hint="name a file, or upload one")
+        columns = None if self.columns is None else tuple(self.columns.split(","))
+        return read(
+            [self.source],
+            user=self.user,
+            query=self.query,
+            url=self.url,
+            count=self.count,
+            searches=self.searches,
+            fold=self.fold,
+            format=self.format,
+            click_action=self.click_action,
+            columns=columns,
+            delimiter=self.delimiter,
+            sql=self.sql,
+            encoding=self.encoding,
+            on_bad_row=self.on_bad_row,
+        )
+
+    @property
+    def name(self) -> str:
+        """The log on a command line."""
+        return self.uploaded or self.source or "LOG"
+
+    def options(self) -> Options:
+        """The options that are not the default."""
+        default = LogChoice()
+        return {
+            field.name: value
+            for field in fields(self)
+            if field.name not in ("source", "uploaded")
+            and (value := getattr(self, field.name)) != getattr(default, field.name)
+        }
+
+    def without_roles(self) -> LogChoice:
+        """The same files, with columns to be found again."""
+        return replace(self, user=None, query=None, url=None, count=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What a screen does, as a command line and as a configuration file."""
+
+    verb: str
+    names: Sequence[str] = ()
+    """The log, a release or both."""
+    reading: Options | None = None
+    own: Options | None = None
+    """The options of the verb itself."""
+
+    @property
+    def line(self) -> str:
+        """Ready to be pasted into a shell."""
+        words = ["slogan", self.verb, *self.names]
+        for name, value in {**(self.reading or {}), **(self.own or {})}.items():
+            option = f"--{name.replace('_', '-')}"
+            words += [] if value in (None, False) else [option]
+            words += [value] if isinstance(value, str) else []
+        return shlex.join(words)
+
+    @property
+    def toml(self) -> str:
+        """The same options as `slogan.toml`; empty if there are none."""
+        tables = {"reading": self.reading, self.verb: self.own}
+        parts = [_table(name, options) for name, options in tables.items() if options]
+        return "\n".join(part for part in parts if part)
+
+    @property
+    def configured(self) -> str:
+        """The command line that goes with the file."""
+        words = ["slogan", "--config", "slogan.toml", self.verb, *self.names]
+        return shlex.join(words)
+
+
+def _table(name: str, options: Options) -> str:
+    lines = [
+        f"{option.replace('_', '-')} = {'true' if value is True else _text(str(value))}\n"
+        for option, value in options.items()
+        if value not in (None, False)
+    ]
+    return f"[{name}]\n{''.join(lines)}" if lines else ""
+
+
+def _text(value: str) -> str:
+    """A TOML string: JSON's, without what only JSON allows."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,103 @@
+"""Tasks of a worker up to the release: look at a log, count it, make up one.
+
+Libraries are imported by the worker when a task runs, so that the server stays light.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slogan.errors import MissingColumnError
+from slogan.studio.choices import ROLES, LogChoice
+from slogan.studio.work.facts import Seen, Sizes
+
+if TYPE_CHECKING:
+    from slogan.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """Look at the header and the first rows of a log."""
+
+    log: LogChoice
+
+    def run(self, progress: Progress) -> Seen:
+        """Read the header; the roles may stay open."""
+        from slogan.logs.header import header_of
+        from slogan.logs.preview import preview
+        from slogan.logs.searchlog import declare
+        from slogan.logs.words import PAIRS
+
+        progress("look at the file")
+        choice = self.log
+        roles = {role: getattr(choice, role) for role in ROLES}
+        columns = None if choice.columns is None else tuple(choice.columns.split(","))
+        form, schema = declare(
+            [choice.source],
+            roles,
+            format=choice.format,
+            columns=columns,
+            delimiter=choice.delimiter,
+            encoding=choice.encoding,
+            sql=choice.sql,
+        )
+        seen = Seen(
+            format=form.format,
+            compression=form.compression,
+            delimiter=form.delimiter,
+            encoding=form.encoding,
+            header=form.header,
+            files=len(form.files),
+            database="" if form.table is None else str(form.table),
+            columns=header_of(form, schema, roles).columns,
+            rows=preview(form, schema),
+            roles={},
+            emptied=(),
+            items=PAIRS,
+        )
+        try:
+            log = choice.log()
+        except MissingColumnError as error:
+            return replace(seen, problem=error.problem, hint=error.hint)
+        found = log.columns
+        return replace(seen, roles=found.roles, emptied=found.emptied(), items=log.items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """Count a log."""
+
+    log: LogChoice
+
+    def run(self, progress: Progress) -> Sizes:
+        """Count it as `slogan inspect` does."""
+        from slogan.workflows.inspect import inspect
+
+        found = inspect(self.log.log(), progress=progress)
+        return Sizes(
+            whole=found.whole,
+            shared=found.shared,
+            advice=found.advice,
+            rows_without_click=found.counted.rows_without_click,
+            bad_rows=found.counted.bad_rows,
+            roles=found.log.columns.roles,
+            emptied=found.log.columns.emptied(),
+            items=found.log.items,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakeUp:
+    """Make up the log of the demo."""
+
+    file: Path
+    users: int = 2_500
+
+    def run(self, progress: Progress) -> Path:
+        """Write it."""
+        from slogan.generation.generate import generate
+
+        generate(self.file, users=self.users, progress=progress)
+        return self.file

@@ -1,0 +1,289 @@
+"""The studio in Chromium: each recipient's way from load to zip, as people see and use it."""
+
+import re
+import shutil
+import time
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+from tests.browser.test_report_pages import (
+    BROWSERS,
+    FLAGS,
+    STICKING_OUT,
+    background,
+    brightness,
+    grave,
+)
+from tests.commands import slogan
+from tests.helpers import write
+from tests.studio_client import started
+
+from slogan.studio.screens.recipients import CARDS
+
+TUTORIAL = Path(__file__).parents[2] / "docs/tutorial/03-studio.md"
+WIDTHS = (400, 640, 1600)  # a telephone, twice the size on a small screen, a large one
+BESIDE_THE_STEPS = STICKING_OUT.replace(".scroll,", ".scroll, .rail,")
+NAMES = [card.name for card in CARDS]
+PATIENCE = 120_000
+
+
+def rows(users=400):
+    for k in range(users):
+        for n in (k % 4, (k + 1) % 4):
+            yield f"u{k}", f"heron {n}", f"www.h{n}.example", 1 + k % 3
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.fail("no Chromium here: `make test` installs it, or `apt-get install chromium`")
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=found, args=FLAGS) as browser,
+    ):
+        yield browser
+
+
+@contextmanager
+def window(chromium, folder, *words, script=True):
+    """A studio, and a page of a browser that has entered it."""
+    process, address = started(folder, *words)
+    try:
+        with chromium.new_context(
+            viewport={"width": 1280, "height": 900},
+            java_script_enabled=script,
+            accept_downloads=True,
+        ) as context:
+            context.set_default_timeout(PATIENCE)
+            page = context.new_page()
+            page.complaints, page.asked, page.texts = [], [], []
+            page.on("console", lambda message: page.complaints.append(message.text))
+            page.on("pageerror", lambda error: page.complaints.append(str(error)))
+            page.on("request", lambda request: page.asked.append(request.url))
+            page.goto(address)
+            page.get_by_role("button", name="Load a log").wait_for()
+            page.own = re.match(r"http://[^/]*/[^/]*/", page.url)[0]
+            yield page
+            assert page.complaints == []
+            assert not [url for url in page.asked if not url.startswith(page.own)]
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def no_check(_page, _name):
+    """Look at nothing."""
+
+
+def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
+    """From the list of logs to the zip, as a person does; the zip's names."""
+    page.get_by_role("link", name="slogan studio").click()
+    check(page, "home")
+    page.get_by_role("button", name="Load a log").click()
+    page.get_by_label("Path of the log").fill(str(log))
+    page.get_by_role("button", name="Load", exact=True).click()
+    page.locator("table.preview").wait_for()
+    for label, choice in reading:
+        if not page.locator(f"#{label}").is_visible():
+            page.get_by_text("Is this not right?").click()
+        page.locator(f"#{label}").select_option(choice)
+    if reading:
+        page.get_by_role("button", name="Read it like this").click()
+        page.locator("table.preview").wait_for()
+    assert "heron" not in page.content()
+    page.get_by_label("Yes, as far as we know").check()
+    check(page, "load")
+    page.get_by_role("button", name="Next: inspect it").click()
+    page.locator(".big-line").first.wait_for()
+    check(page, "inspect")
+    page.get_by_role("link", name="Next: who gets it?").click()
+    page.locator(f"#to-{card}").check()
+    if card == "reproduction":
+        page.get_by_label("I know that rows of real people").check()
+    new = page.get_by_label("Name", exact=True)
+    if not new.is_visible():
+        page.get_by_text("A new population").click()
+    new.fill(population)
+    check(page, "recipients")
+    page.get_by_role("button", name="Next: explore budgets").click()
+    page.get_by_label("People in the log").fill(users)
+    page.get_by_label("Clicks of one person").fill("4,0")
+    check(page, "declare")
+    page.get_by_role("button", name="Compare budgets").click()
+    page.locator("#stop").wait_for()
+    check(page, "explore")
+    if card == "reproduction":
+        page.locator("#stop").evaluate("one => one.value = one.max")
+    page.get_by_role("button", name="Choose this budget").click()
+    page.get_by_label("New folder").fill(str(folder))
+    page.get_by_label("Title").fill("Herons")
+    if card == "reproduction":
+        page.locator("#unaccounted").check()
+    page.get_by_label("I have read it").check()
+    check(page, "release")
+    page.get_by_role("button", name="Release, once").click()
+    page.locator(".verdict").wait_for()
+    check(page, "report")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download release.zip").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        names = set(archive.namelist())
+    page.get_by_role("link", name="Ledger", exact=True).click()
+    page.get_by_role("heading", name="Timeline").wait_for()
+    check(page, "ledger")
+    return names
+
+
+def looks_right(page, name):
+    """Light, dark, narrow, wide, on paper: nothing that axe calls grave, nothing sticking out."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.texts.append(page.locator("body").inner_text())
+    assert grave(page) == [], name
+    assert brightness(background(page)) > 0.9
+    page.emulate_media(color_scheme="dark")
+    assert grave(page) == [], name
+    assert brightness(background(page)) < 0.2
+    page.emulate_media(color_scheme="light")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width, (name, width)
+        assert page.evaluate(BESIDE_THE_STEPS) == [], (name, width)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(media="print")
+    assert not page.locator("nav.rail").is_visible()
+    page.emulate_media(media="screen")
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, textarea, button, a")].filter(
+        one => one.type !== "hidden" && one.checkVisibility()
+          && !(one.labels && one.labels.length) && !one.innerText.trim()
+          && !one.getAttribute("aria-labelledby")).map(one => one.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("log") / "clicks.tsv", rows())
+
+
+def test_each_recipient_gets_a_zip_and_every_screen_looks_right(chromium, log, tmp_path):
+    """Four logs side by side in one studio; the first is looked at closely."""
+    with window(chromium, tmp_path) as page:
+        for card in NAMES:
+            check = looks_right if card == NAMES[0] else no_check
+            place = tmp_path / card
+            names = walk(page, card, log, place, population=f"people-{card}", check=check)
+            assert {"release/log.tsv", "release/manifest.json", "release/data-card.html"} <= names
+            assert not [name for name in names if "curator" in name]
+        page.get_by_role("link", name="slogan studio").click()
+        assert page.get_by_text("Released").count() == len(NAMES)
+        shown = "\n".join(page.texts)
+    for card in NAMES:
+        assert slogan("verify", log, card, cwd=tmp_path).returncode == 0
+
+    buttons = re.findall(r"\*\*(.+?)\*\*", TUTORIAL.read_text("utf-8"))
+    assert len(buttons) > 8
+    assert [name for name in buttons if name not in shown] == []
+
+
+def test_the_pictures_of_the_tutorial_are_there_and_small():
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", TUTORIAL.read_text("utf-8"))
+
+    assert len(pictures) == 5
+    for picture in pictures:
+        assert (TUTORIAL.parent / picture).stat().st_size < 120_000
+
+
+def test_the_way_without_a_script(chromium, log, tmp_path):
+    with window(chromium, tmp_path, script=False) as page:
+        names = walk(page, "colleagues", log, tmp_path / "release", population="people")
+        assert "release/log.tsv" in names
+        assert page.locator("[data-copy]:visible").count() == 0
+
+
+def test_the_slider_moves_with_the_keyboard_and_shows_one_panel(chromium, log, tmp_path):
+    with window(chromium, tmp_path) as page:
+
+        def move(page, name):
+            if name != "explore":
+                return
+            slider = page.locator("#stop")
+            slider.focus()
+            before = page.locator("[data-now]").inner_text()
+            named = page.locator("section.panel:visible .person.named").count()
+            page.keyboard.press("ArrowRight")
+            assert page.locator("[data-now]").inner_text() != before
+            assert page.locator("section.panel:visible .person.named").count() >= named
+            assert page.locator("section.panel:visible").count() == 2
+            assert page.locator(".stop.now").count() == 1
+            page.keyboard.press("ArrowLeft")
+            assert page.locator("[data-now]").inner_text() == before
+            raise StopHereError
+
+        with pytest.raises(StopHereError):
+            walk(page, "web", log, tmp_path / "release", population="people", check=move)
+
+
+class StopHereError(Exception):
+    """Far enough."""
+
+
+def test_the_studio_ends_with_its_tab(chromium, tmp_path):
+    process, address = started(tmp_path)
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("button", name="Load a log").click()  # another page of the same tab
+        page.get_by_label("Path of the log").wait_for()
+        time.sleep(1)
+        assert process.poll() is None
+        page.close(run_before_unload=True)
+        process.wait(30)
+    process.stdout.close()
+    assert process.returncode == 0
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_dropped_file_is_copied_into_the_studio_and_read(chromium, log, tmp_path):
+    with window(chromium, tmp_path) as page:
+        page.get_by_role("button", name="Load a log").click()
+        page.locator("input[type=file]").set_input_files(str(log))
+        page.get_by_role("button", name="Load", exact=True).click()
+        page.locator("table.preview").wait_for()
+        [copy] = (tmp_path / "temporary").glob("*/uploads/*/clicks.tsv")
+        assert copy.read_bytes() == log.read_bytes()
+        assert (copy.parents[1].stat().st_mode & 0o777) == 0o700
+        expect(page.locator("#command")).to_have_text("slogan inspect clicks.tsv --show-header")
+
+
+SEMICOLONS = "Kundennummer;Suche;Ziel\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["csv", "aol", "queries"])
+def test_other_logs_go_the_same_way(chromium, tmp_path, kind):
+    reading = ()
+    if kind == "csv":
+        log = tmp_path / "log.csv"
+        lines = (f"{u};{q};{w}\n" for u, q, w, n in rows() for _ in range(n))
+        log.write_text("\ufeff" + SEMICOLONS + "".join(lines))
+        reading = (("user", "Kundennummer"), ("query", "Suche"), ("url", "Ziel"))
+    elif kind == "aol":
+        log = tmp_path / "log.txt"
+        lines = (
+            f"{u[1:]}\t{q}\t2006-03-01 00:00:0{n}\t1\t{w}\n"
+            for u, q, w, k in rows()
+            for n in range(k)
+        )
+        log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "".join(lines))
+    else:
+        log = tmp_path / "log.csv"
+        log.write_text("user,query\n" + "".join(f"{u},{q}\n" for u, q, _, _ in rows()))
+    with window(chromium, tmp_path) as page:
+        names = walk(page, "web", log, tmp_path / "release", population="people", reading=reading)
+        assert [name for name in names if name.startswith("release/log.")]

@@ -1,0 +1,60 @@
+"""python -m tools.studio_pictures: take the screenshots of the studio for its tutorial again.
+
+Each is of the made-up log of the demo, as wide as a page. Look at them before they are committed.
+`--all FOLDER` takes every screen, light and dark, wide and narrow, into a folder.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+from tests.browser.test_report_pages import BROWSERS, FLAGS
+from tests.browser.test_studio import walk, window
+
+import slogan
+
+ASSETS = Path(__file__).parents[1] / "docs/assets"
+SHOWN = {"load": 0, "recipients": 0, "explore": 0, "release": 260, "report": 0}
+"""The screens of the tutorial, and how far each is scrolled."""
+SIZE = {"width": 980, "height": 680}
+
+
+def main() -> None:
+    """Walk to the end, and take a picture of each screen."""
+    everywhere = Path(sys.argv[2]) if sys.argv[1:2] == ["--all"] else None
+    found = next(filter(None, map(shutil.which, BROWSERS)))
+
+    def take(page, name):
+        if everywhere is not None:
+            for scheme in ("light", "dark"):
+                for width in (1280, 400):
+                    page.emulate_media(color_scheme=scheme)
+                    page.set_viewport_size({"width": width, "height": 900})
+                    file = everywhere / f"{name}-{scheme}-{width}.png"
+                    page.screenshot(path=file, full_page=True)
+            page.emulate_media(color_scheme="light")
+        elif name in SHOWN:
+            page.set_viewport_size(SIZE)
+            page.evaluate(f"scrollTo(0, {SHOWN[name]})")
+            page.screenshot(path=ASSETS / f"studio-{name}.png")
+        page.set_viewport_size({"width": 1280, "height": 900})
+
+    with sync_playwright() as driver, TemporaryDirectory() as folder:
+        place = Path(folder)
+        slogan.generate(place / "clicks.tsv", seed=1)
+        with (
+            driver.chromium.launch(executable_path=found, args=FLAGS) as browser,
+            window(browser, place) as page,
+        ):
+            page.set_viewport_size({"width": 1280, "height": 900})
+            log, release = place / "clicks.tsv", place / "release"
+            walk(page, "web", log, release, population="shop-customers", users="2500", check=take)
+    sizes = {file.name: file.stat().st_size for file in ASSETS.glob("studio-*.png")}
+    print(re.sub(r"[{}']", "", str(sizes)))
+
+
+if __name__ == "__main__":
+    main()
