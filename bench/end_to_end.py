@@ -20,7 +20,7 @@ from slogan.budget import PrivacyBudget, exact
 from slogan.dp.accounting import Account, Approximate, Gaussian
 from slogan.dp.grouping import INDEPENDENT
 from slogan.dp.selection import SelectionBudget
-from slogan.dp.statistics import Spending, measure, spread
+from slogan.dp.statistics import Spending, Statistics, measure, spread
 from slogan.histogram import Output, PairHistogram
 from slogan.measures.cooccurrence import CoOccurrence, hit_rate
 from slogan.planning.objectives.output_size import OutputSize
@@ -38,9 +38,9 @@ def answer(log: Log, top: Ints, asked: Asked, runs: int, *, seed: int | None = N
     """Make several synthetic logs; the means of their measures."""
     start, kinds, worth = time.perf_counter(), [], []
     for _ in range(runs):
-        kind, coverage, output = _synthesized(log, asked, randomness(seed))
-        kinds.append(kind)
-        worth.append(_worth(log.hist, top, coverage, output))
+        found, output = synthesized(log, asked, randomness(seed))
+        kinds.append(found.kind if found else INDEPENDENT)
+        worth.append(_worth(log.hist, top, found.coverage.share if found else 0.0, output))
     means = {name: float(np.mean([one[name] for one in worth])) for name in worth[0]}
     return {
         **means,
@@ -55,17 +55,17 @@ def hits_of_the_log(hist: PairHistogram) -> float:
     return hit_rate(hist, CoOccurrence.learn(hist), same_users=True).share or 0.0
 
 
-def _synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[str, float, Output]:
-    """As `slogan synthesize` does, from a log that is counted already."""
+def synthesized(log: Log, asked: Asked, rng: Randomness) -> tuple[Statistics | None, Output]:
+    """As `slogan synthesize` does, from a log that is counted; no statistics of no pair."""
     budget = PrivacyBudget(epsilon=asked.epsilon, delta=asked.delta)
     spending, hist = spread(budget, association=True), log.hist
     selected = selectors.load(asked.selector)(hist, _for_selection(spending, asked), rng)
     if not len(selected.pairs):
-        return INDEPENDENT, 0.0, _NOTHING
+        return None, _NOTHING
     found = measure(hist, selected, spending, log.group, rng=rng, steps=Steps())
     found.account.require(budget)
     made = synthetic_users(found, OutputSize(), hist.query[found.pairs], rng)
-    return replace(found, kept=made.kept).kind, found.coverage.share, made.output
+    return replace(found, kept=made.kept), made.output
 
 
 def _worth(hist: PairHistogram, top: Ints, coverage: float, output: Output) -> dict[str, float]:

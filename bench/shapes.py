@@ -36,9 +36,9 @@ class Log:
         return [by_pair(counts), by_domain(sites, counts)]
 
 
-def search(users: int, seed: int = 0) -> Log:
+def search(users: int, seed: int = 0, clicks_per_user: float = CLICKS_PER_USER) -> Log:
     """What `slogan generate` writes: heavy-tailed users, most pairs held by one of them alone."""
-    crowd = draw_crowd(users, seed=seed, clicks_per_user=CLICKS_PER_USER)
+    crowd = draw_crowd(users, seed=seed, clicks_per_user=clicks_per_user)
     parts = [draw_clicks(crowd, *ends) for ends in crowd.chunks(_SESSIONS_AT_ONCE)]
     user, query, url, count = (
         np.concatenate([getattr(part, name) for part in parts])

@@ -9,7 +9,7 @@ import pytest
 from slogan.dp import statistics
 from slogan.dp.grouping import Grouping
 from slogan.dp.selection import SelectionBudget, _look, pooled
-from slogan.dp.selection._weights import CLOSED, capped, spread, tossed
+from slogan.dp.selection._weights import CLOSED, capped, caps, spread, tossed
 from slogan.dp.sums import clipped_counts, coverage_sums, size_sums, together_sums
 from slogan.errors import SloganError
 from slogan.histogram import PairHistogram
@@ -134,6 +134,7 @@ def test_users_spread_the_same_weights(both):
 
     assert spread(there, halvings).tolist() == spread(here, halvings).tolist()
     assert spread(there, halvings, heaviest).tolist() == spread(here, halvings, heaviest).tolist()
+    assert caps(there, heaviest).tolist() == caps(here, heaviest).tolist()
 
 
 def test_all_rounds_of_selection_select_the_same(both):

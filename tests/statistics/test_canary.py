@@ -17,6 +17,7 @@ from bench import selectors
 from slogan.dp import sums
 from slogan.dp.accounting import Account
 from slogan.dp.selection import SelectionBudget, pooled, weighted_gaussian
+from slogan.dp.selection._look import FEW
 from slogan.dp.selection._weights import CLOSED, capped
 from slogan.histogram import PairHistogram
 from slogan.randomness import SystemRandomness
@@ -133,19 +134,29 @@ def test_a_missing_cap_is_noticed(name):
         return capped(hist, rng, hist.pairs)
 
     users, pairs_each = BEYOND_THE_CAP.get(name, (100, 3_000))
+
     # what pooled allows one pair of a user at the cap, it then allows beyond it
-    real = pooled.spread
-    longer = patch.object(
-        pooled,
-        "spread",
-        lambda chosen, halvings, heaviest: real(
-            chosen, halvings, np.pad(heaviest, (0, pairs_each), mode="edge")
-        ),
-    )
-    with patch.object(selectors.module(name), "capped", uncapped), longer:
+    def longer(what):
+        real = getattr(pooled, what)
+        return patch.object(
+            pooled,
+            what,
+            lambda *given: real(*given[:-1], np.pad(given[-1], (0, pairs_each), mode="edge")),
+        )
+
+    with (
+        patch.object(selectors.module(name), "capped", uncapped),
+        longer("spread"),
+        longer("caps"),
+    ):
         broken = exposed(name, NOISY, users, pairs_each)
 
     assert broken > NOISY.delta
+
+
+def test_backing_that_never_fails_is_noticed():
+    with patch.object(pooled, "backing", lambda n, *_, **__: np.zeros(n, dtype=np.int64)):
+        assert exposed("pooled", NOISY, 3_000, FEW.most) > NOISY.delta
 
 
 def test_noise_shared_between_rounds_is_noticed():

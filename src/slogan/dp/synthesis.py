@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slogan.arrays import Floats, Ints
+from slogan.dp.departures import denoised
 from slogan.dp.sums import BITS, Association, Sizes
 from slogan.dp.swaps import UNIT, Users, dealt, dice_of, swapped, together
 from slogan.histogram import Output
@@ -17,14 +18,15 @@ from slogan.randomness import Randomness
 # Constants of the fit, chosen on generated logs; docs/proofs/synthesis.md says what each is for.
 MIXED = 5
 """Proposed swaps for each holding, until users are independent."""
-ROUNDS, ROUND, LARGEST_ROUND = 20, 2, 1 << 22
+ROUNDS, ROUND, LARGEST_ROUND = 40, 2, 1 << 22
 """How often energies move, and proposed swaps before each move: for each holding, and at most."""
-SLACK, RARE = 4.0, 1.0
-"""A table is fitted up to SLACK·σ·e/(1 + e²/RARE), e being the energy: noise is left alone."""
+SLACK = 0.1
+"""A table is fitted up to SLACK·σ·e/(1 + e²), e being the energy: what little is left of noise."""
 STRIDE, LEAST_ENERGY, MOST_ENERGY = 0.5, -4.0, 6.0
 _SMALLEST = 0.05
-SPREAD, PASSES = 0.4, 3
-"""By how much clicks per holder differ between pairs, in logarithms, and passes to find them."""
+LEAST_SPREAD, MOST_SPREAD, SURE, PASSES = 0.03, 0.4, 0.1, 3
+"""By how much clicks per holder may differ between pairs, in logarithms; the error from which a
+pair says less about that; and passes to find them."""
 MOVED = 4.0
 """A pair has at most so many times the holders that its clicks alone would give, or so few."""
 BALANCED = 0.05
@@ -155,33 +157,42 @@ class _Fit:
         return float(square[self._seen].sum()) > CLEAR * (2 * cells) ** 0.5 > 0
 
     def followed(self) -> tuple[Users, float]:
-        """Move the users towards the table; the share of its departure that they show.
+        """Move the users towards the table without its noise; the share of its departure shown.
 
         Energies follow the maximum of entropy with slack: where the table is matched up to
-        SLACK·σ·e/(1 + e²/RARE), the energy e stays.
+        SLACK·σ·e/(1 + e²), the energy e stays.
         """
+        wanted, slope = self._denoised()
         energy = np.zeros((self._size, self._size))
         proposals = min(ROUND * len(self.users.pair), LARGEST_ROUND)
         slack = SLACK * self._deviation
         for _ in range(ROUNDS):
             now = self._now()
-            lacking = self._table - now - slack * energy / (1 + energy**2 / RARE)
+            lacking = wanted - now - slack * energy / (1 + energy**2)
             step = lacking / (np.maximum(now, _SMALLEST) + slack)
             energy = np.clip(energy + np.clip(step, -STRIDE, STRIDE), LEAST_ENERGY, MOST_ENERGY)
             if self._single:
                 np.fill_diagonal(energy, 0)
             swapped(self.users, self._category, _steps(energy), proposals, self._dice)
-        return self.users, self._kept(self._now(), slack)
+        return self.users, self._kept(self._now(), slope)
+
+    def _denoised(self) -> tuple[Floats, Floats]:
+        """The table with the noise taken off, and how much that moves with the noisy table."""
+        found = denoised(self._table[self._seen], self._alone[self._seen], self._deviation)
+        wanted, slope = self._alone.copy(), np.zeros_like(self._alone)
+        wanted[self._seen], slope[self._seen] = found
+        upper = np.triu(wanted)
+        return upper + np.triu(upper, 1).T, slope
 
     @property
     def _variance(self) -> Floats:
         """Of a cell of the table if users are independent: noise, and chance."""
         return self._deviation**2 + self._alone
 
-    def _kept(self, now: Floats, slack: float) -> float:
+    def _kept(self, now: Floats, slope: Floats) -> float:
         beyond = self._table - self._alone
         # what the users copied of the noise does not belong to the association
-        copied = self._deviation**2 * now / (now + slack)
+        copied = self._deviation**2 * slope
         shown = (beyond * (now - self._alone) - copied) / self._variance
         measured = beyond**2 / self._variance - 1
         share = float(shown[self._seen].sum()) / float(measured[self._seen].sum())
@@ -208,7 +219,7 @@ class _Fit:
         """How many holders a click has, by pair, as a factor.
 
         The row of a pair sums up nearly its holders. Its logarithm is trusted as far as its noise
-        is below what such factors vary by.
+        is below what such factors vary by, as the pairs with least noise show.
         """
         here = np.flatnonzero(self._category >= 0)
         place = self._category[here]
@@ -217,8 +228,11 @@ class _Fit:
         factor = np.log(np.maximum(shown, noise) / np.maximum(expected, 1.0))
         factor += np.log(np.maximum(now, 0.5) / np.maximum(start, 0.5))[here]
         error = noise / np.maximum(expected, noise / 3)
+        sure = 1 / (error**2 + SURE**2) ** 2
+        spread = float((sure * (factor**2 - error**2)).sum() / sure.sum())
+        spread = min(max(spread, LEAST_SPREAD**2), MOST_SPREAD**2)
         more = np.zeros(len(now))
-        more[here] = factor * SPREAD**2 / (SPREAD**2 + error**2)
+        more[here] = factor * spread / (spread + error**2)
         return np.clip(np.exp(more), 1 / MOVED, MOVED)
 
     def _balanced(self, table: Floats) -> Floats:

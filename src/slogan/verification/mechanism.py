@@ -25,10 +25,11 @@ _RARE_EVENT = 1e-2
 pairs to expect one. An honest release has one with a chance of at most users × δ/2; it then does
 show what one user searched."""
 _MOST = 100
-_REGIMES = {16: 1 / 3, 700: 1 / 4}
+_REGIMES = {24: 1 / 3, 700: 1 / 4}
 """How many pairs a user of `pooled` contributes, and the largest weight of one of them."""
+_FINE = 1024
 _RARELY = 0.1
-"""16 is chosen if at most this share of the users seems to have more pairs."""
+"""24 is chosen if at most this share of the users seems to have more pairs."""
 _DEVIATIONS = 7
 _LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
 _EARLY = 0.1
@@ -73,11 +74,20 @@ def _pooled(variance: float, delta: float, most: int) -> _Thresholds:
     early = delta * _EARLY / (len(_LENGTHS) - 1)
     deltas = np.array([early] * (len(_LENGTHS) - 1) + [delta * (1 - _EARLY)])
     first, end = _blocks(most)
-    last = _tail(deltas[-1] / end)
-    room = _REGIMES[most] + math.sqrt(variance / units[-1]) * (last[-1] - last)
+    deviation = math.sqrt(variance / units[-1])
+    point = 1 / deviation + float(_tail(np.array(early / most))) + 1 / _FINE
+    rate = math.ceil((point + 1 / point) / deviation * _FINE) / _FINE
+
+    def tails(chances: Floats, pairs: Ints | int, weight: Floats | float) -> Floats:
+        """For as many of these pairs as a user alone backs, on average."""
+        return _tail(np.minimum(chances / (pairs * -np.expm1(-rate * np.asarray(weight))), 0.5))
+
+    weight = np.arange(1, _FINE + 1)[:, None] / _FINE
+    highest = _REGIMES[most] + deviation * tails(deltas[-1], most, _REGIMES[most])
+    room = (weight + deviation * tails(deltas[-1], end, weight) <= highest).sum(axis=0) / _FINE
     heaviest = np.minimum.accumulate(np.minimum(1.0, np.maximum(room, 1 / np.sqrt(first))))
-    tails = _tail(deltas[:, None] / end)
-    levels = units[:, None] * heaviest + np.sqrt(variance * units)[:, None] * tails
+    scale = np.sqrt(variance * units)[:, None]
+    levels = units[:, None] * heaviest + scale * tails(deltas[:, None], end, heaviest)
     return _Thresholds(
         units=units,
         levels=levels.max(axis=1),

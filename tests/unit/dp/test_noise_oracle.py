@@ -165,8 +165,9 @@ def test_the_rounds_of_pooled_selection_set_aside_the_delta_of_opendp(mu_squared
 
     def asked(pairs, part):
         weight = int(public.heaviest[pairs])
-        return sum(
-            their_delta(int(this.threshold * part), public.variance * units, pairs, units * weight)
+        backed = pairs * float(pooled.backed(Fraction(weight, 2**BITS), public.rate))
+        return backed * sum(
+            their_delta(int(this.threshold * part), public.variance * units, 1, units * weight)
             for units, this in zip(lengths, public.rounds, strict=True)
         )
 

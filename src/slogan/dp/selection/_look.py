@@ -1,6 +1,6 @@
 """A private look at a log, before selection: do its users hold few pairs, or many?
 
-By the answer, users contribute up to 16 pairs or up to 700, and the threshold follows. Proof:
+By the answer, users contribute up to 24 pairs or up to 700, and the threshold follows. Proof:
 docs/proofs/selection.md.
 """
 
@@ -27,15 +27,15 @@ class Regime:
     """The largest weight that a user with that many pairs may give to one of them."""
 
 
-FEW = Regime(most=16, heaviest=Fraction(1, 3))
-"""For logs whose users rarely hold more than 16 pairs: a lower threshold."""
+FEW = Regime(most=24, heaviest=Fraction(1, 3))
+"""For logs whose users rarely hold more than 24 pairs: a lower threshold."""
 MANY = Regime(most=700, heaviest=Fraction(1, 4))
 """For all others: half of the clicks of a search log are those of users with over 100 pairs."""
 
 SHARE = Fraction(1, 200)
 """The look's share of the μ² of selection."""
 RARELY = Fraction(1, 10)
-"""The share of users with more than 16 pairs up to which FEW is chosen."""
+"""The share of users with more than 24 pairs up to which FEW is chosen."""
 
 
 def look(hist: AnyHistogram, *, mu_squared: Fraction, rng: Randomness) -> tuple[Regime, Gaussian]:

@@ -111,8 +111,11 @@ def root_up(square: Fraction) -> Fraction:
 
 
 @cache
-def quantile(delta: Fraction, pairs: int) -> Fraction:
-    """A z that any of `pairs` standard normal variables exceeds with probability ≤ delta."""
+def quantile(delta: Fraction, pairs: int | Fraction) -> Fraction:
+    """A z that any of `pairs` standard normal variables exceeds with probability ≤ delta.
+
+    A random number of pairs counts with its mean, if the variables do not depend on it.
+    """
     return normal_quantile(delta / pairs)
 
 
@@ -160,6 +163,19 @@ def spread(
         return contributions.spread(halvings, heaviest)
     total = np.zeros(contributions.pairs, dtype=np.int64)
     _spread(contributions.start, contributions.pair, halvings, heaviest, total)
+    return total
+
+
+def caps(contributions: Contributions | RemoteContributions, heaviest: Ints) -> Ints:
+    """The sum of heaviest[n] over the users of each pair, n being how many pairs a user gives to.
+
+    No noise: this is for backing, which compares it with a random number.
+    """
+    if not isinstance(contributions, Contributions):
+        return contributions.caps(heaviest)
+    number = np.diff(contributions.start)
+    total = np.zeros(contributions.pairs, dtype=np.int64)
+    np.add.at(total, contributions.pair, np.repeat(heaviest[number], number))
     return total
 
 

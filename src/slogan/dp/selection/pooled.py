@@ -5,16 +5,20 @@ far are on course for the last threshold. The weight of a pair depends only on i
 and public numbers. Proof: docs/proofs/selection.md.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
+from statistics import NormalDist
 
 import numpy as np
 
 from slogan.arrays import Flags, Ints
+from slogan.dp import intervals
 from slogan.dp.accounting import Gaussian, variance
-from slogan.dp.noise import floored_gaussian
+from slogan.dp.intervals import enclose
+from slogan.dp.noise import discrete_laplace, floored_gaussian
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._look import SHARE, Regime, look
 from slogan.dp.selection._weights import (
@@ -23,6 +27,7 @@ from slogan.dp.selection._weights import (
     UNIT,
     Halvings,
     capped,
+    caps,
     quantile,
     root_up,
     spread,
@@ -42,30 +47,33 @@ from slogan.randomness import Randomness, SystemRandomness
 # Pooled sums. P_r(i) = Σ_{q≤r} ℓ_q·(w_q(i) + N_q(i)). With c_r = ℓ_1 + … + ℓ_r, the noise in P_r(i)
 # has variance Σ ℓ_q²·V/ℓ_q = V·c_r.
 #
-# Thresholds. Suppose that only one user holds the t pairs of a set T, t ≤ L0. It gives each at
-# most κ(t) per round, so P_r(i) ≤ c_r·κ(t) + √(V·c_r)·Z_i with independent standard normal Z_i.
-# z(δ, t) is the point that Z_i exceeds with probability δ/t, so that one of t does with probability
-# ≤ δ. Therefore
+# Backing. A user of n pairs gives each at most κ(n) per round. K_i, the sum of κ(n) over the users
+# of pair i, is compared with a number G_i of the pair's own, Pr[G_i ≥ x] = e^−θx: pair i is backed,
+# and may be released, if G_i < K_i. A pair of many users practically always is. A user alone backs
+# each of its pairs with probability p(n) = 1 − e^−θκ(n), so about n·p(n) of them.
 #
-#     ρ_r = max over 1 ≤ t ≤ L0 of  c_r·κ(t) + √(V·c_r)·z(δ_r, t)
+# Thresholds. Suppose that only one user backs the pairs of a set T. If no other user holds them,
+# P_r(i) ≤ c_r·κ(n) + √(V·c_r)·Z_i with independent standard normal Z_i. z(δ) is the point that Z_i
+# exceeds with probability δ. Therefore
+#
+#     ρ_r = max over 1 ≤ n ≤ L0 of  c_r·κ(n) + √(V·c_r)·z(δ_r/(n·p(n)))
 #
 # selects a pair of T in round r with probability ≤ δ_r, and Σ δ_r = δ. The last round has nearly
-# all of δ, because most pairs are selected there.
+# all of δ, because most pairs are selected there. If others hold a pair too, its sum is larger, and
+# that they all fail to back it is rarer: with θ as in `_rate` the second outweighs the first.
 #
-# Heaviest weights. Any κ that does not increase keeps this true. z grows with t: a user with n
-# pairs has lower noise tails than one with L0, and κ(n) fills that gap up to the last threshold of
-# t = L0 with κ = `heaviest`. It is at least 1/√n, the weight of an even spread, and at most 1. In
-# units of one round, with s = √(V/L):
+# Heaviest weights. Any κ that does not increase keeps this true. A user of few pairs has lower
+# noise tails than one with L0, and κ(n) fills that gap up to the last threshold of n = L0 with
+# κ = `heaviest`. It is at least 1/√n, the weight of an even spread, and at most 1.
 #
-#     κ(n) = min(1, max(1/√n, heaviest + s·z(δ_L, L0) − s·z(δ_L, n)))
-#
-# Both maxima are taken over blocks of numbers t. In a block κ is constant: it has z of the last
+# Maxima are taken over blocks of numbers n. In a block κ is constant: it has n·p(n) of the last
 # number and 1/√n of the first. That needs a tenth of the quantiles, and the threshold is enough for
-# every t, as z grows.
+# every n, as z grows with n.
 #
 # Rounding. Sums are integers on a grid. Weights and noise are rounded down (`spread`,
-# `floored_gaussian`); V, roots, z and thresholds are rounded up (`variance`, `root_up`, `quantile`,
-# `steps_up`). Each direction makes it rarer that a pair of T is selected.
+# `floored_gaussian`); V, roots, p, z, θ and thresholds are rounded up (`variance`, `root_up`,
+# `quantile`, `steps_up`). Each direction makes it rarer that a pair of T is selected. κ is public
+# and the same everywhere, so floating point may choose it.
 
 FEWEST_LISTED = 1000
 """A listed pair without a holder is selected with a chance of one in this, or in all listed."""
@@ -75,6 +83,9 @@ LATER = 3
 
 LENGTHS = (2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11)
 """The budget of each round: one of length n counts as much as n of length 1."""
+
+_FINE = 1 << 10
+"""Weights and rates are multiples of one in this many."""
 
 EARLY = Fraction(1, 10)
 """The share of delta that all rounds before the last have together."""
@@ -115,6 +126,8 @@ class Schedule:
     """Of the noise of a round of length 1."""
     heaviest: Ints
     """The largest weight that a user with n pairs may give to one of them."""
+    rate: Fraction
+    """θ: a pair is not backed with probability e^−θK, K being the sum of those weights."""
 
 
 def select(
@@ -145,12 +158,26 @@ def select(
             pairs = tried[which[tried]]
             selected.append(pairs[pooled[pairs] > rule.threshold])
             halvings[pairs] = attention(pooled[pairs], rule)
+    pairs = np.sort(np.concatenate(selected))
+    needed = backing(len(pairs), rng, rate=public.rate)
+    pairs = pairs[known[pairs] | (needed < caps(contributions, public.heaviest)[pairs])]
     units = sum(this.length for this in public.rounds)
     stage = Gaussian(
         name="selection", norm_squared=units, variance=public.variance, slack=budget.delta
     )
-    pairs = np.sort(np.concatenate(selected))
     return Selected(pairs=pairs, stages=(looked, stage), most=regime.most)
+
+
+def backing(n: int, rng: Randomness, *, rate: Fraction) -> Ints:
+    """Draw n independent integers G ≥ 0, in steps of the grid, with Pr[G ≥ x] = e^(−rate·x).
+
+    A positive number with the law of discrete Laplace noise has that law once 1 is subtracted.
+    """
+    scale = 1 / (rate * GRID)
+    drawn = discrete_laplace(n, rng, scale=scale)
+    while len(low := np.flatnonzero(drawn <= 0)):
+        drawn[low] = discrete_laplace(len(low), rng, scale=scale)
+    return drawn - 1
 
 
 def attention(noisy: Ints, this: Round) -> Halvings:
@@ -167,13 +194,18 @@ def schedule(budget: SelectionBudget, regime: Regime) -> Schedule:
     last = budget.delta * (1 - EARLY)
     early = budget.delta * EARLY / (len(LENGTHS) - 1)
     deltas = [early] * (len(LENGTHS) - 1) + [last]
-    heaviest = _heaviest(root_up(square / sum(LENGTHS)), last, regime)
-    pace = _threshold(sum(LENGTHS), square, last, heaviest) * GRID / sum(LENGTHS)
-    rounds = [
-        _round(length, square, _threshold(so_far, square, delta, heaviest), so_far, pace)
-        for length, so_far, delta in zip(LENGTHS, accumulate(LENGTHS), deltas, strict=True)
+    rate = _rate(budget.mu_squared, early, regime.most)
+    heaviest = _heaviest(budget.mu_squared, last, regime, rate)
+    levels = [
+        _threshold(so_far, square, delta, heaviest, rate)
+        for so_far, delta in zip(accumulate(LENGTHS), deltas, strict=True)
     ]
-    return Schedule(rounds=tuple(rounds), variance=square, heaviest=heaviest)
+    pace = levels[-1] * GRID / sum(LENGTHS)
+    rounds = [
+        _round(length, square, level, so_far, pace)
+        for length, so_far, level in zip(LENGTHS, accumulate(LENGTHS), levels, strict=True)
+    ]
+    return Schedule(rounds=tuple(rounds), variance=square, heaviest=heaviest, rate=rate)
 
 
 def listed_rounds(public: Schedule, known: Flags) -> tuple[Round, ...]:
@@ -207,21 +239,53 @@ def _round(length: int, square: Fraction, threshold: int, so_far: int, pace: Fra
     )
 
 
-def _threshold(so_far: int, square: Fraction, delta: Fraction, heaviest: Ints) -> int:
-    """A level that the pairs of only one user exceed with probability ≤ delta, however many."""
+def _rate(mu_squared: Fraction, delta: Fraction, most: int) -> Fraction:
+    """θ ≥ h(ζ)·μ for every normal point ζ that a threshold can be at, h being the hazard rate.
+
+    ζ ≤ μ + z(δ/L0), apart from roundings, because no weight exceeds 1 and the noise of no sum,
+    per unit, has a deviation below 1/μ. And h grows, with h(ζ) < ζ + 1/ζ.
+    """
+    slope = root_up(mu_squared)
+    point = slope + quantile(delta, most) + Fraction(1, _FINE)
+    return Fraction(math.ceil(slope * (point + 1 / point) * _FINE), _FINE)
+
+
+def _threshold(
+    so_far: int, square: Fraction, delta: Fraction, heaviest: Ints, rate: Fraction
+) -> int:
+    """A level that pairs which only one user backs exceed with probability ≤ delta."""
     scale = root_up(square * so_far)
     return max(
-        so_far * int(heaviest[first]) + steps_up(scale * quantile(delta, last))
-        for first, last in _blocks(len(heaviest) - 1)
+        so_far * weight + steps_up(scale * quantile(delta, last * backed(weight * GRID, rate)))
+        for weight, last in ((int(heaviest[last]), last) for _, last in _blocks(len(heaviest) - 1))
     )
 
 
-def _heaviest(deviation: Fraction, delta: Fraction, regime: Regime) -> Ints:
+def backed(weight: Fraction, rate: Fraction) -> Fraction:
+    """p: the chance that a user alone backs a pair by this weight, rounded up."""
+    short = 1 - intervals.exp(enclose(-rate * weight)).low
+    return Fraction(math.ceil(short * UNIT), UNIT)
+
+
+def _heaviest(mu_squared: Fraction, delta: Fraction, regime: Regime, rate: Fraction) -> Ints:
     """κ(n) of the derivation above for n = 0, …, L0, in steps of the grid; it never increases."""
-    highest = regime.heaviest + deviation * quantile(delta, regime.most)
+    deviation, theta, chance = 1 / math.sqrt(mu_squared), float(rate), float(delta)
+    normal = NormalDist()
+
+    def level(pairs: int, weight: float) -> float:
+        tail = chance / (pairs * -math.expm1(-theta * weight))
+        return weight - deviation * normal.inv_cdf(min(tail, 0.5))
+
+    highest = level(regime.most, float(regime.heaviest))
     weights = [UNIT]
     for first, last in _blocks(regime.most):
-        room = max(highest - deviation * quantile(delta, last), root_up(Fraction(1, first)))
+        low, high = 0, _FINE
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (
+                (middle, high) if level(last, middle / _FINE) <= highest else (low, middle - 1)
+            )
+        room = max(Fraction(low, _FINE), root_up(Fraction(1, first)))
         weights += [min(weights[-1], steps_up(room))] * (last - first + 1)
     return np.array(weights, dtype=np.int64)
 

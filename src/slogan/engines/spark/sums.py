@@ -31,6 +31,9 @@ _CHOSEN = """
               FROM {clicks} c LEFT JOIN {own} o ON o.user = c.user))
     WHERE turn <= :most"""
 _SPEAKERS = "SELECT pair, count(*) FROM {chosen} GROUP BY pair"
+_CAPS = """
+    SELECT pair, sum(element_at({heaviest}, CAST(spoken_for AS INT) + 1)) FROM {{chosen}}
+    GROUP BY pair"""
 _SPREAD = f"""
     SELECT pair, sum(least({sql.root("exact")}, element_at({{heaviest}}, spoken_for + 1))) FROM (
         SELECT pair, spoken_for,
@@ -67,6 +70,11 @@ class SparkContributions:
             open=sql.frame_of(self.chosen.sparkSession, pair=still, halvings=left),
         )
         return sql.by_number(given, self.pairs)
+
+    @sql.asking()
+    def caps(self, heaviest: Ints) -> Ints:
+        query = _CAPS.format(heaviest=sql.array(heaviest))
+        return sql.by_number(sql.run(query, chosen=self.chosen), self.pairs)
 
 
 _BYTES_PER_SUM = 8 * 2

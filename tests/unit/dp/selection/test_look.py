@@ -76,7 +76,7 @@ def test_the_look_pays_for_its_noise():
 
 def test_the_numbers_that_decide_are_noisy():
     """With as many long users as the rule allows, noise decides: either answer appears."""
-    hist = with_lengths(*[1] * 90, *[17] * 10)
+    hist = with_lengths(*[1] * 90, *[FEW.most + 1] * 10)
     found = {look(hist, mu_squared=PART, rng=SeededRandomness(n))[0].most for n in range(30)}
 
     assert found == {FEW.most, MANY.most}

@@ -11,6 +11,8 @@ from bench.selectors.laplace_histogram import level, root_down
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import MPContext
+from scipy.special import log_ndtr
+from scipy.stats import norm
 
 from slogan.dp.accounting import variance
 from slogan.dp.selection import SelectionBudget, pooled
@@ -73,8 +75,10 @@ def test_a_rounds_threshold_is_enough_for_any_number_of_pairs(monkeypatch, heavi
         for n, (_, last) in enumerate(BLOCKS)
     }
     monkeypatch.setattr(pooled, "quantile", lambda delta, t: needs[t] / delta)
-    heaviest = np.array([2 * ONE, *(ONE - t for t in range(1, MOST + 1))])
-    found = pooled._threshold(5, Fraction(3), Fraction(1, 10), heaviest)
+    monkeypatch.setattr(pooled, "backed", lambda *_: 1)
+    # one weight for each block, as in a schedule: the largest of the block is the first
+    heaviest = np.array([2 * ONE, *(ONE - f for f, last in BLOCKS for _ in range(f, last + 1))])
+    found = pooled._threshold(5, Fraction(3), Fraction(1, 10), heaviest, Fraction(1))
     real = [
         5 * (ONE - first) + ONE * high.sqrt(15) * 10 * mp(needs[last]) for first, last in BLOCKS
     ]
@@ -82,30 +86,52 @@ def test_a_rounds_threshold_is_enough_for_any_number_of_pairs(monkeypatch, heavi
     assert max(real) <= found < max(real) + 1 + 1e-3
 
 
-@pytest.mark.parametrize("deviation", ["1/3", "1/100", "1/5000"])
-def test_a_weight_is_as_heavy_as_the_last_threshold_allows(monkeypatch, deviation):
+@given(st.integers(1, ONE), fractions)
+def test_the_chance_of_backing_is_rounded_up(weight, rate):
+    found = pooled.backed(Fraction(weight, ONE), rate)
+    real = 1 - high.exp(-mp(rate) * weight / ONE)
+
+    assert real <= mp(found) < real + high.mpf(2) ** -20 * (1 + high.mpf(10) ** -20)
+    assert found <= 1
+
+
+@pytest.mark.parametrize("mu_squared", ["1/5000", "1/50", "1", "30"])
+@pytest.mark.parametrize("delta", ["1e-12", "1e-7", "1/20"])
+def test_failing_to_back_outweighs_what_others_add(mu_squared, delta):
+    """e^-θX·Q(ζ - X/s) ≤ Q(ζ) for every round, user and sum X of other users' weights."""
+    square, chance = Fraction(mu_squared), Fraction(delta)
+    for regime in (FEW, MANY):
+        public = pooled.schedule(SelectionBudget(mu_squared=square, delta=chance), regime)
+        more = np.array([2.0**-n for n in range(20, -8, -1)])
+        for so_far, this in zip(accumulate(LENGTHS), public.rounds, strict=True):
+            deviation = float(public.variance / so_far) ** 0.5
+            for weight in {int(weight) for weight in public.heaviest[1:]}:
+                point = (this.threshold / so_far - weight) / ONE / deviation
+                gained = log_ndtr(-(point - more / deviation)) - log_ndtr(-point)
+                assert (gained <= float(public.rate) * more + 1e-12).all()
+
+
+@pytest.mark.parametrize("mu_squared", ["1/5000", "1/50", "1", "30"])
+@pytest.mark.parametrize("regime", [FEW, MANY], ids=["few", "many"])
+def test_a_weight_is_as_heavy_as_the_last_threshold_allows(mu_squared, regime):
     """At least 1/√n, at most 1, and never more for more pairs."""
-    monkeypatch.setattr(pooled, "quantile", stand_in)
-    sigma, delta = Fraction(deviation), Fraction(1, 50)
-    found = pooled._heaviest(sigma, delta, MANY).tolist()
-    expected = [ONE]
-    for first, last in BLOCKS:
-        room = MANY.heaviest + sigma * (stand_in(delta, MOST) - stand_in(delta, last))
+    square, delta, rate = Fraction(mu_squared), Fraction(9, 10**7), Fraction(3, 2)
+    found = pooled._heaviest(square, delta, regime, rate).tolist()
+
+    def level(pairs, weight):
+        chance = 9e-7 / (pairs * -np.expm1(-1.5 * weight))
+        return weight + norm.isf(chance) / float(square) ** 0.5
+
+    highest = level(regime.most, float(regime.heaviest))
+    assert found[:1] == [ONE]
+    assert (np.diff(found) <= 0).all()
+    for first, last in pooled._blocks(regime.most):
         even = isqrt(ceil(Fraction(ONE**2, first)) - 1) + 1
-        expected += [min(ONE, max(ceil(room * ONE), even))] * (last - first + 1)
-
-    assert found == expected
-    assert (np.diff(found) <= 0).all()
-    assert all(found[n] >= ONE / n**0.5 for n in range(1, MOST + 1))
-
-
-def test_more_pairs_never_make_a_weight_heavier(monkeypatch):
-    """Not even if quantiles did not grow with the number of pairs, as they do."""
-    monkeypatch.setattr(pooled, "quantile", lambda _, t: Fraction(20 if t < MOST else t, 9))
-    found = pooled._heaviest(Fraction(1, 500), Fraction(1, 50), MANY)
-
-    assert (np.diff(found) <= 0).all()
-    assert found[-1] < ONE
+        (weight,) = {*found[first : last + 1]}
+        assert weight >= even
+        assert weight == even or level(last, weight / ONE) <= highest + 1e-9
+        if weight < ONE:
+            assert level(last, weight / ONE + 2**-10) > highest - 1e-9
 
 
 @pytest.mark.parametrize("mu_squared", ["1/50", "30"])
@@ -127,10 +153,11 @@ def test_all_rounds_share_a_budget(monkeypatch, mu_squared):
     assert found.variance == variance(budget.mu_squared, norm_squared=sum(LENGTHS))
     assert [this.variance * this.length for this in found.rounds] == [found.variance] * len(deltas)
     assert [this.length for this in found.rounds] == [*LENGTHS]
-    deviation = root_up(found.variance / sum(LENGTHS))
-    assert found.heaviest.tolist() == pooled._heaviest(deviation, last, MANY).tolist()
+    assert found.rate == pooled._rate(budget.mu_squared, early, MANY.most)
+    heaviest = pooled._heaviest(budget.mu_squared, last, MANY, found.rate)
+    assert found.heaviest.tolist() == heaviest.tolist()
     for this, so_far, delta in zip(found.rounds, accumulate(LENGTHS), deltas, strict=True):
-        enough = pooled._threshold(so_far, found.variance, delta, found.heaviest)
+        enough = pooled._threshold(so_far, found.variance, delta, found.heaviest, found.rate)
         assert this.threshold == enough
 
 

@@ -183,7 +183,7 @@ def test_the_schedule_rarely_selects_pairs_of_one_user(mu_squared, regime):
     heaviest, lengths = public.heaviest * float(GRID), [r.length for r in public.rounds]
     failing = []
     for so_far, this in zip(np.cumsum(lengths), public.rounds, strict=True):
-        t = np.arange(1, most + 1)
+        t = np.arange(1, most + 1) * -np.expm1(-float(public.rate) * heaviest[1:])
         room = this.threshold * float(GRID) - so_far * heaviest[1:]
         failing.append((t * norm.sf(room / (float(public.variance) * so_far) ** 0.5)).max())
 

@@ -1,6 +1,7 @@
 """The parts of the packing solver, each against what it must not change or exceed."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -64,10 +65,43 @@ def test_presolve_keeps_the_optimum(program):
 @given(program=programs())
 def test_parts_add_up_to_the_whole(program):
     whole = reduced(program)
-    for small in (0, 2, 100):
-        parts = components(whole, small=small)
+    for small, most in itertools.product((0, 2, 100), (1, 3, 100)):
+        parts = components(whole, small=small, most=most)
+        assert len(parts) <= most + 1
         assert sorted(j for part in parts for j in part.kept.tolist()) == list(range(whole.pairs))
         assert sum(largest(part) for part in parts) == optimum(program)
+
+
+def test_parts_that_end_late_leave_the_others_their_share_of_the_time(monkeypatch):
+    """Three logs without a common user, the last twice as large; the first is proven at once."""
+    taken = []
+
+    def race(part, effort, _start):
+        taken.append(effort.time_limit)
+        if len(taken) > 1:
+            time.sleep(effort.time_limit)
+        return np.zeros(part.pairs, dtype=np.int64), int(part.upper.sum())
+
+    monkeypatch.setattr(packing, "run_race", race)
+    user, pair, before = list[np.ndarray](), list[np.ndarray](), 0
+    for users in (150, 150, 300):
+        here = np.arange(users)
+        user += [before + here, before + (here + 1) % users]
+        pair += [before + here, before + here]
+        before += users
+    user, pair = np.concatenate(user), np.concatenate(pair)
+    hist = PairHistogram.of_rows(
+        user=user, pair=pair, count=np.ones_like(user), users=before, query=np.arange(before)
+    )
+    program = Program(
+        constraints=privacy_constraints(hist, PrivacyBudget(exp_epsilon=2, delta="0.5"))
+    )
+
+    packing.solve(program, Effort(time_limit=4.0))
+
+    assert [round(seconds / sum(taken[1:]), 1) for seconds in taken[1:]] == [0.3, 0.7]
+    assert taken[0] == pytest.approx(1.0, rel=0.1)
+    assert sum(taken[1:]) <= 4.0
 
 
 def relaxed(problem):

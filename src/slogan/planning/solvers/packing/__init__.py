@@ -22,8 +22,9 @@ from slogan.planning.solvers.packing.relaxation import Relaxation
 
 Proven = tuple[Ints, float]
 """Counts, and a bound on the value of any."""
-# Parts of at most this many pairs are solved together: branch and bound separates them itself.
-_SMALL = 500
+# Parts of at most this many pairs are solved together, and others too if they would have fewer than
+# this many seconds each.
+_SMALL, _FOR_PART = 100, 2.0
 # Programs with more pairs than this are not given to branch and bound as a whole.
 _MOST_PAIRS = 20_000
 # Seconds for each part, even if the time is up: enough for a first solution.
@@ -71,12 +72,17 @@ def _packed(program: Program, effort: Effort) -> Proven:
     x = np.zeros(whole.pairs, dtype=np.int64)
     bound = int(whole.upper.sum())
     start = None if effort.start is None else effort.start[whole.kept]
-    for part in components(whole, small=_SMALL):
+    parts = components(whole, small=_SMALL, most=max(1, int(effort.time_limit / _FOR_PART)))
+    sizes = [part.columns.nnz + part.pairs for part in parts]
+    for n, part in enumerate(parts):
         bound -= int(part.upper.sum())
         value = int(x.sum())
         known = None if start is None else start[part.kept]
+        # What a part leaves of its time is for those after it.
+        left = (deadline - time.monotonic()) * sizes[n] / sum(sizes[n:])
         effort_here = replace(
-            _until(deadline, effort),
+            effort,
+            time_limit=max(_LEAST_TIME, left),
             report=_in_the_whole(effort.report, value=value, bound=bound),
             goal=effort.goal - value,
             least=effort.least - bound,

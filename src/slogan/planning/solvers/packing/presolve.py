@@ -255,11 +255,12 @@ def linked(matrix: sp.csc_array) -> tuple[Ints, Ints]:
     return label[:m], label[m:]
 
 
-def components(problem: Packing, *, small: int) -> list[Packing]:
-    """Parts that share no row: the small ones together, then each large one separately."""
+def components(problem: Packing, *, small: int, most: int) -> list[Packing]:
+    """Parts that share no row: the small ones together, then the `most` largest."""
     of_row, of_pair = linked(problem.columns)
     size = np.bincount(of_pair, minlength=of_row.max(initial=-1) + 1)
-    large = np.flatnonzero(size > small)
+    rising = np.argsort(size, kind="stable")[-most:]
+    large = rising[size[rising] > small]
     number = np.zeros(len(size), dtype=np.int64)
     number[large] = np.arange(1, len(large) + 1)
     parts: list[Packing] = []
