@@ -376,10 +376,12 @@ def _line_of_ubi(log: SearchLog, row: Named, query_id: str | None = None) -> byt
     """A click with its query beside it, or in a line before; a search, where nothing is clicked."""
     known = log.columns
     shared = {known.user: row[known.user]} | ({"query_id": query_id} if query_id else {})
+    shared |= {name: row[name] for name in (known.time, known.session) if name in row}
     words = {known.query: row[known.query]}
     if known.url is None:
         return json.dumps(shared | words).encode() + b"\n"
-    attributes = {"object": {"object_id": row[known.url]}, "position": {"ordinal": 1}}
+    position = {"ordinal": row.get(known.rank or "", 1)}
+    attributes = {"object": {"object_id": row[known.url]}, "position": position}
     event = {"action_name": log.click_actions[0], **shared, "event_attributes": attributes}
     if query_id is None:
         return json.dumps(event | words).encode() + b"\n"
