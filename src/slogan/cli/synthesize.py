@@ -117,6 +117,8 @@ def _pairs(summary: SyntheticSummary) -> list[str]:
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
+    from slogan.manifest.fields import column_notes
+    from slogan.workflows.evaluate import read_manifest
 
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
@@ -146,6 +148,7 @@ def text(saved: Saved, check: str) -> RenderableType:
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,
         users,
+        *column_notes(read_manifest(saved.folder)),
     ]
     if session.verbose:
         shares = ", ".join(f"{stage} {share:.1%}" for stage, share in summary.budget_shares.items())
