@@ -140,7 +140,9 @@ def studio(folder, *words, **env):
     """A studio, ended afterwards."""
     process, address = started(folder, *words, **env)
     try:
-        yield Person(address)
+        person = Person(address)
+        person.process = process
+        yield person
     finally:
         process.terminate()
         process.wait(30)

@@ -1,5 +1,6 @@
 """The studio in Chromium: each recipient's way from load to zip, as people see and use it."""
 
+import json
 import re
 import shutil
 import time
@@ -83,6 +84,7 @@ def no_check(_page, _name):
 def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
     """From the list of logs to the zip, as a person does; the zip's names."""
     page.get_by_role("link", name="slogan studio").click()
+    page.get_by_role("heading", name="Your logs").wait_for()
     check(page, "home")
     page.get_by_role("button", name="Load a log").click()
     page.get_by_label("Path of the log").fill(str(log))
@@ -95,7 +97,7 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     if reading:
         page.get_by_role("button", name="Read it like this").click()
         page.locator("table.preview").wait_for()
-    assert "heron" not in page.content()
+    assert "heron" not in page.content()  # nothing of a row is shown
     page.get_by_label("Yes, as far as we know").check()
     check(page, "load")
     page.get_by_role("button", name="Next: inspect it").click()
@@ -181,6 +183,7 @@ def test_each_recipient_gets_a_zip_and_every_screen_looks_right(chromium, log, t
             assert {"release/log.tsv", "release/manifest.json", "release/data-card.html"} <= names
             assert not [name for name in names if "curator" in name]
         page.get_by_role("link", name="slogan studio").click()
+        page.get_by_role("heading", name="Your logs").wait_for()
         assert page.get_by_text("Released").count() == len(NAMES)
         shown = "\n".join(page.texts)
     for card in NAMES:
@@ -213,6 +216,7 @@ def test_the_slider_moves_with_the_keyboard_and_shows_one_panel(chromium, log, t
             if name != "explore":
                 return
             slider = page.locator("#stop")
+            page.locator(".stop.now").wait_for()  # the script has begun
             slider.focus()
             before = page.locator("[data-now]").inner_text()
             named = page.locator("section.panel:visible .person.named").count()
@@ -261,11 +265,20 @@ def test_a_dropped_file_is_copied_into_the_studio_and_read(chromium, log, tmp_pa
         expect(page.locator("#command")).to_have_text("slogan inspect clicks.tsv --show-header")
 
 
+def ubi_lines():
+    """Searches, each with its click."""
+    for number, (user, query, url, _) in enumerate(rows()):
+        own = {"client_id": user, "query_id": f"{number:032x}", "timestamp": "2026-03-01T10:00:00Z"}
+        yield own | {"user_query": query}
+        clicked = {"object": {"object_id": url}, "position": {"ordinal": 1}}
+        yield own | {"action_name": "click", "event_attributes": clicked}
+
+
 SEMICOLONS = "Kundennummer;Suche;Ziel\n"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["csv", "aol", "queries"])
+@pytest.mark.parametrize("kind", ["csv", "aol", "queries", "ubi"])
 def test_other_logs_go_the_same_way(chromium, tmp_path, kind):
     reading = ()
     if kind == "csv":
@@ -281,6 +294,9 @@ def test_other_logs_go_the_same_way(chromium, tmp_path, kind):
             for n in range(k)
         )
         log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "".join(lines))
+    elif kind == "ubi":
+        log = tmp_path / "log.ubi.jsonl"
+        log.write_text("".join(f"{json.dumps(line)}\n" for line in ubi_lines()))
     else:
         log = tmp_path / "log.csv"
         log.write_text("user,query\n" + "".join(f"{u},{q}\n" for u, q, _, _ in rows()))

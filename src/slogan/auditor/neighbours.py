@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import count, repeat
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,9 +22,11 @@ from slogan.arrays import Ints
 from slogan.engines.engine import Engine
 from slogan.histogram import PairHistogram
 from slogan.logs import searchlog
+from slogan.logs.columns import EVENT_ROLES
 from slogan.logs.files import field_sql, identifier, literal, open_bytes, parquet_schema
 from slogan.logs.rows import parquet_sql
 from slogan.logs.searchlog import SearchLog, declared_table
+from slogan.logs.times import AUTO, TimeFormat
 from slogan.storage.database import connected
 from slogan.verification.comparison import fields_of
 from slogan.verification.plain_reader import decoded
@@ -48,6 +51,9 @@ _BESIDE = (0, 1, 2, 3, 5, 7, 10, 15, 20, 50, 400)
 """Where one pair counts: numbers of users of a pair, who are joined by one more."""
 _STEP = 1_000
 """The first of further pairs with 1, 2, … users each, of whom none is removed."""
+_STRIDE, _RANKS = 40_009, 35
+"""Seconds from a planted row of a user to the next one, and how many ranks such rows have."""
+_DAY, _PLAIN = 86_400, "%Y-%m-%d %H:%M:%S"
 _APART = 5
 """The number of lines between hostile ones."""
 _FIRST_ID = 1_000
@@ -255,7 +261,8 @@ def _ids(log: SearchLog, n: int) -> list[str]:
 def _described(log: SearchLog, *files: Path) -> SearchLog:
     """Other files, read with the declared columns and options of the log."""
     known, names = log.columns, log.columns.names
-    declared = tuple(dict.fromkeys(known.path(name)[0] for name in known.roles.values()))
+    named = known.filled(EVENT_ROLES).values()
+    declared = tuple(dict.fromkeys(known.path(name)[0] for name in named))
     listed = names != declared if log.format == "jsonl" else not log.header
     return searchlog.read(
         list(files),
@@ -264,6 +271,11 @@ def _described(log: SearchLog, *files: Path) -> SearchLog:
         query=known.query,
         url=known.url or "none",
         count=known.count or "none",
+        time=known.time or "none",
+        rank=known.rank or "none",
+        session=known.session or "none",
+        period=log.period,
+        time_format=log.time_format,
         columns=names if listed and log.format not in ("parquet", "ubi") else None,
         delimiter=log.delimiter or None,
         encoding=log.encoding,
@@ -284,11 +296,12 @@ def _lines(log: SearchLog, rows: list[Row]) -> bytes:
 
 
 def _write_parquet(log: SearchLog, file: Path, rows: list[Row]) -> None:
-    texts = zip(*(map(str, row) for row in _repeated(log, rows)), strict=True)
+    values = [_values(log, row, n) for n, row in enumerate(_repeated(log, rows))]
     arrays = {
-        role: np.array(column, dtype=object) for role, column in zip(_ROLES, texts, strict=True)
+        role: np.array([str(row[role]) for row in values], dtype=object)
+        for role in (*_ROLES, *log.columns.event_roles)
     }
-    values = _by_name(log, {role: f"planted.{identifier(role)}" for role in _ROLES})
+    values = _by_name(log, {role: f"planted.{identifier(role)}" for role in arrays})
     columns = ", ".join(f"{_record(v)} AS {identifier(name)}" for name, v in values.items())
     with connected() as sql:
         sql.execute(f"CREATE TABLE t AS FROM {parquet_sql(*log.files[:1])} LIMIT 0")
@@ -311,14 +324,27 @@ def _repeated(log: SearchLog, rows: list[Row]) -> Iterator[Row]:
 
 
 def _named(log: SearchLog, rows: list[Row]) -> Iterator[Named]:
-    for row in _repeated(log, rows):
-        yield _by_name(log, dict(zip(_ROLES, row, strict=True)))
+    for n, row in enumerate(_repeated(log, rows)):
+        yield _by_name(log, _values(log, row, n))
+
+
+def _values(log: SearchLog, row: Row, n: int) -> Named:
+    """The values of a user's row n by their roles: times all over the period, and any rank."""
+    values: Named = dict(zip(_ROLES, row, strict=True))
+    if log.period is not None:
+        moment = log.period.begin + n * _STRIDE % (log.period.days * _DAY)
+        form = TimeFormat(log.time_format if log.time_format != AUTO else _PLAIN)
+        written = datetime.fromtimestamp(moment, UTC).strftime(form.written)
+        values["time"] = moment * form.units if form.numeric else written
+    return values | {"rank": 1 + n % _RANKS, "session": n // _RANKS}
 
 
 def _by_name(log: SearchLog, values: dict[str, Any]) -> Named:
     """The values of the roles by the names of columns, and of the fields inside them."""
     named: Named = {}
-    for role, name in log.columns.roles.items():
+    for role, name in log.columns.filled(EVENT_ROLES).items():
+        if role not in values:
+            continue
         *records, field = log.columns.path(name)
         place = named
         for record in records:
@@ -350,10 +376,12 @@ def _line_of_ubi(log: SearchLog, row: Named, query_id: str | None = None) -> byt
     """A click with its query beside it, or in a line before; a search, where nothing is clicked."""
     known = log.columns
     shared = {known.user: row[known.user]} | ({"query_id": query_id} if query_id else {})
+    shared |= {name: row[name] for name in (known.time, known.session) if name in row}
     words = {known.query: row[known.query]}
     if known.url is None:
         return json.dumps(shared | words).encode() + b"\n"
-    attributes = {"object": {"object_id": row[known.url]}, "position": {"ordinal": 1}}
+    position = {"ordinal": row.get(known.rank or "", 1)}
+    attributes = {"object": {"object_id": row[known.url]}, "position": position}
     event = {"action_name": log.click_actions[0], **shared, "event_attributes": attributes}
     if query_id is None:
         return json.dumps(event | words).encode() + b"\n"

@@ -38,10 +38,11 @@ from slogan.auditor.transcript import (
 )
 from slogan.dp import private_rows, selection, sums
 from slogan.dp.accounting import GRID
+from slogan.dp.fields import sums as tables
 from slogan.dp.selection import SelectionBudget, _look
 from slogan.dp.selection._weights import UNIT
 from slogan.dp.sums import AnyHistogram, NoisySums, brought
-from slogan.histogram import PairHistogram
+from slogan.histogram import Events, PairHistogram
 from slogan.randomness import Randomness
 from slogan.registry import load_module
 from slogan.release.base import Release
@@ -55,6 +56,10 @@ _LATER = 10
 _POINTS = 3
 """The least number of points of every user but the attacked ones when rows are drawn."""
 _SUMS = ("clipped_counts", "size_sums", "coverage_sums", "together_sums")
+_ROW_SUMS = (
+    *("hour_sums", "day_sums", "rank_sums", "session_sums"),
+    *("length_sums", "search_sums", "step_sums"),
+)
 
 Places = list[tuple[ModuleType, str, Callable[..., Any]]]
 
@@ -112,6 +117,7 @@ class Recording:
             (selecting, "backing", self.backing),
             *((sums, name, partial(self.add_up, name)) for name in _SUMS),
             (_look, "length_sums", partial(self.add_up, "length_sums")),
+            *((tables, name, self.add_up_rows) for name in _ROW_SUMS),
             (sums, "noisy_sums", self.noisy_sums),
             (sums, "floored_gaussian", self.stage_noise),
             (private_rows, "poisson", self.poisson),
@@ -208,6 +214,11 @@ class Recording:
             for user in self._attacked
         }
         return real(hist, at, *more, **options)
+
+    def add_up_rows(self, real: Any, events: Events, *more: Any) -> Ints:
+        """Sums about time, rank and session, of all users and of each attacked one alone."""
+        self._own = {int(user): real(_rows_of(events, int(user)), *more) for user in self._attacked}
+        return real(events, *more)
 
     def noisy_sums(
         self, real: Any, exact: Ints, *, name: str, norm_squared: int, **options: Any
@@ -415,6 +426,21 @@ def _alone(hist: PairHistogram, user: int) -> PairHistogram:
     """One user's rows, with all numbers unchanged."""
     rows = hist.user == user
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
+
+
+def _rows_of(events: Events, user: int) -> Events:
+    """The rows of one user, with all numbers unchanged."""
+    rows = events.user == user
+    return replace(
+        events,
+        user=events.user[rows],
+        pair=events.pair[rows],
+        query=events.query[rows],
+        count=events.count[rows],
+        second=None if events.second is None else events.second[rows],
+        rank=None if events.rank is None else events.rank[rows],
+        session=None if events.session is None else events.session[rows],
+    )
 
 
 def _known(listed: Ints) -> dict[str, Ints]:

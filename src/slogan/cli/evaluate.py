@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slogan.cli.options import Reading
+from slogan.cli.options import DatedReading
 from slogan.cli.terminal import Json, log_and_release, show, table, watching, with_notes
 from slogan.modes import ReleaseKind
 
@@ -42,7 +42,7 @@ def evaluate(
     min_support: str | None = None,
     samples: int = 10,
     seed: int = 0,
-    reading: Reading = Reading(),
+    reading: DatedReading = DatedReading(),
     json: Json = False,
 ) -> None:
     """Measure what a release is good for, or compare several releases.

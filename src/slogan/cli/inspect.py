@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.console import RenderableType
 
-from slogan.cli.options import Logs, Reading
+from slogan.cli.options import DatedReading, Logs
 from slogan.cli.terminal import Json, how_read, show, skipped_rows, table, watching, with_notes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def inspect(
     log: Logs,
     /,
     *,
-    reading: Reading = Reading(),
+    reading: DatedReading = DatedReading(),
     show_header: Annotated[bool, Parameter(negative="")] = False,
     json: Json = False,
 ) -> None:

@@ -96,12 +96,13 @@ class Reading:
         """The log meant by these options."""
         from slogan.logs.searchlog import read
 
-        form = replace(self, user=None, query=None, url=None, count=None)
+        form = replace(self, **dict.fromkeys(self._roles()))
         session.log = shlex.join([*files, *form.words()])
         return read(
             list(files),
             **self._roles(),
             **self._form(),
+            **self._dates(),
             searches=self.searches,
             fold=self.fold,
             click_action=self.click_action,
@@ -129,6 +130,9 @@ class Reading:
             "sql": self.sql,
         }
 
+    def _dates(self) -> dict[str, Any]:
+        return {}
+
     def words(self) -> list[str]:
         """The options that were given, as words of a command line."""
         words: list[str] = []
@@ -151,7 +155,7 @@ class Reading:
     def detects(self) -> bool:
         """Whether no option describes the log, so that a manifest may describe it."""
         of_log = replace(self, engine="duckdb", spark_master=None, spark_conf=())
-        return of_log == Reading()
+        return of_log == type(self)()
 
     def host(self) -> EngineSettings:
         """Which engine counts, with the settings that belong to it."""
@@ -166,6 +170,54 @@ class Reading:
                 hint="give --engine spark",
             )
         return settings(memory_limit=memory_for_engine(), **own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventReading(Reading):
+    """How a log is read by verbs that know time, rank and session too."""
+
+    time: str | None = None
+    "Column of the time; none leaves it empty. AOL's is found if there is a --period FROM/TO."
+    rank: str | None = None
+    "Column of the rank of the clicked result; none leaves it empty. AOL's is found."
+    session: str | None = None
+    "Column of the session, if the log has its own."
+    time_format: str = "auto"
+    (
+        "iso, epoch, epoch-ms, iso+02:00 to write this offset, or a pattern such as "
+        "'%d/%b/%Y:%H:%M:%S'. auto: a column with a type of time, or AOL's."
+    )
+
+    def _roles(self) -> dict[str, str | None]:
+        events = {"time": self.time, "rank": self.rank, "session": self.session}
+        return {**super()._roles(), **events}
+
+    def _dates(self) -> dict[str, Any]:
+        return {"time_format": self.time_format, "period": self._period}
+
+    @property
+    def _period(self) -> str | None:
+        return None
+
+    def of_period(self, files: list[str], label: str | None) -> SearchLog:
+        """The log, dated by a label that is a period; by other words it has no times."""
+        from slogan.logs.times import Period
+
+        days = Period.of_label(label)
+        dated = DatedReading(**vars(self), period=None if days is None else str(days))
+        return dated.log(files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatedReading(EventReading):
+    """The same for verbs that publish nothing."""
+
+    period: str | None = None
+    "First and last day of the log, FROM/TO, without which no times are read."
+
+    @property
+    def _period(self) -> str | None:
+        return self.period
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -9,10 +9,10 @@ from rich.console import RenderableType
 
 from slogan.budget import at_most
 from slogan.cli.options import (
+    EventReading,
     Force,
     Labelling,
     Logs,
-    Reading,
     Recording,
     ReleaseFolder,
     Seed,
@@ -35,7 +35,7 @@ def synthesize(
     output: ReleaseFolder,
     budgeting: SyntheticBudget = SyntheticBudget(),
     synthesis: Synthesis = Synthesis(),
-    reading: Reading = Reading(),
+    reading: EventReading = EventReading(),
     labelling: Labelling = Labelling(),
     recording: Recording = Recording(),
     seed: Seed = None,
@@ -54,7 +54,7 @@ def synthesize(
     from slogan.workflows.synthesize import synthesize as synthesize_log
 
     ledger = recording.opened()
-    source = announce(reading.log(log))
+    source = announce(reading.of_period(log, labelling.period), fills=True)
     with (
         watching() as progress,
         synthesize_log(
@@ -117,6 +117,8 @@ def _pairs(summary: SyntheticSummary) -> list[str]:
 def text(saved: Saved, check: str) -> RenderableType:
     """What was released, and what it is good for."""
     from slogan.manifest.certificate import SyntheticSummary
+    from slogan.manifest.fields import column_notes
+    from slogan.workflows.evaluate import read_manifest
 
     summary = saved.summary
     assert isinstance(summary, SyntheticSummary)  # noqa: S101  the only kind this verb makes
@@ -146,6 +148,7 @@ def text(saved: Saved, check: str) -> RenderableType:
         f"The released pairs stand for about {summary.coverage:.1%} of all clicks{_range(saved)}.",
         together,
         users,
+        *column_notes(read_manifest(saved.folder)),
     ]
     if session.verbose:
         shares = ", ".join(f"{stage} {share:.1%}" for stage, share in summary.budget_shares.items())

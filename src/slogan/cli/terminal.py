@@ -332,6 +332,11 @@ def how_read(log: SearchLog) -> list[str]:
             "The user column looks like sessions: then sessions are protected, not people."
         )
     lines += emptied_columns(columns.emptied(), columns.kept_fields(), "come back")
+    if events := columns.event_roles:
+        named = ", ".join(f"{role}: {name}" for role, name in events.items())
+        dated = "" if log.period is None else f", in the days {log.period}"
+        lines.append(f"synthesize fills them unless noise would hide them: {named}{dated}.")
+    lines += undated(log)
     if log.format == "ubi":
         lines += [_FILLED_UBI, "Other fields and other events of UBI are left out."]
     if log.format == "jsonl":
@@ -345,15 +350,32 @@ _FILLED_UBI = (
 )
 
 
-def announce(log: SearchLog) -> SearchLog:
-    """Say before the work begins which columns come back empty; gives the log back."""
+def announce(log: SearchLog, *, fills: bool = False) -> SearchLog:
+    """Say before the work begins which columns come back empty; gives the log back.
+
+    `fills` if the verb gives values to columns of time, rank and session.
+    """
     if not session.quiet:
         columns = log.columns
-        for line in emptied_columns(columns.emptied(), columns.kept_fields(), "will come back"):
+        filled = columns.event_roles if fills else ()
+        emptied, kept = columns.emptied(filled), columns.kept_fields(filled)
+        for line in emptied_columns(emptied, kept, "will come back"):
+            _say(line)
+        for line in undated(log) if fills else ():
             _say(line)
         if log.format == "ubi":
             _say(_FILLED_UBI)
     return log
+
+
+def undated(log: SearchLog) -> list[str]:
+    """How to fill a column of times that is known, if it is empty for want of a period."""
+    if log.undated is None:
+        return []
+    return [
+        f"To fill {log.undated}, give the first and last day of the log, which are published: "
+        "--period FROM/TO, such as --period 2026-01-01/2026-03-31."
+    ]
 
 
 _OF_ONE = {"come back": "comes back"}

@@ -4,6 +4,7 @@ The look is paid for first, and the rest of the budget is divided twice: once fo
 docs/proofs/contributions.md.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,13 +47,15 @@ class Undecided:
         return self.one if holds_one(hist, self.look, rng) else self.several
 
 
-def undecided(budget: PrivacyBudget, *, association: bool) -> Undecided:
+def undecided(
+    budget: PrivacyBudget, *, association: bool, fields: Collection[str] = ()
+) -> Undecided:
     """Divide a budget for a look, and what is left of it for each way of counting."""
     look = Approximate(name="contributions", epsilon=spendable(budget)[0] * ALL_BUT * SHARE)
     return Undecided(
         look=look,
         one=divide(budget, look.cost.epsilon),
-        several=spread(budget, association=association, before=look.cost),
+        several=spread(budget, association=association, before=look.cost, fields=fields),
     )
 
 

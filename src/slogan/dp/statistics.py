@@ -5,6 +5,7 @@ results depend on the log and must not be released.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +23,9 @@ from slogan.dp.accounting import (
     spendable,
     split,
 )
+from slogan.dp.fields.statistics import SHARES as FIELD_SHARES
+from slogan.dp.fields.statistics import FieldStatistics, drowned, measure_fields
+from slogan.dp.fields.sums import GAP
 from slogan.dp.grouping import HEAD, INDEPENDENT, MOST_CATEGORIES, Groups
 from slogan.dp.selection import Selected, SelectionBudget
 from slogan.dp.selection._look import MANY
@@ -41,7 +45,7 @@ from slogan.dp.sums import (
 from slogan.dp.sums import MOST_CLICKS as COUNTS_MOST
 from slogan.dp.sums import MOST_COVERED as COVERAGE_MOST
 from slogan.errors import TooFewUsersError
-from slogan.histogram import PairHistogram
+from slogan.histogram import Events, PairHistogram
 from slogan.progress import Steps
 from slogan.randomness import Randomness
 
@@ -72,11 +76,11 @@ class Spending:
     sampling: CappedSampling
     """How real rows are sampled; with a cap of 0, none are."""
 
-    def shared(self, *, association: bool) -> dict[str, Fraction]:
-        """μ² of each stage; the counts have that of an association that is not measured."""
+    def shared(self, *, association: bool, dropped: Collection[str] = ()) -> dict[str, Fraction]:
+        """μ² of each stage; the counts have that of stages that are not measured."""
         rest = dict(self.parts)
-        if not association:
-            rest["counts"] += rest.pop("association", Fraction(0))
+        for name in (*dropped, *(() if association else ("association",))):
+            rest["counts"] += rest.pop(name, Fraction(0))
         return rest
 
     @property
@@ -91,14 +95,23 @@ class Spending:
         return sums + self.sampling.cost
 
 
-def spread(budget: PrivacyBudget, *, association: bool, before: Cost = NOTHING) -> Spending:
+def spread(
+    budget: PrivacyBudget,
+    *,
+    association: bool,
+    before: Cost = NOTHING,
+    fields: Collection[str] = (),
+) -> Spending:
     """Divide what stages that come before leave of a budget among the stages.
 
-    Without association, its share goes to the others.
+    Without association, its share goes to the others. `fields` are stages of time, rank and
+    session, whose shares all others give in proportion.
     """
     some = {name: part for name, part in SHARES.items() if association or name != "association"}
-    shares = {name: part / sum(some.values()) for name, part in some.items()}
-    return spend(budget, shares, before=before)
+    more = {name: FIELD_SHARES[name] for name in fields}
+    rest = 1 - sum(more.values())
+    shares = {name: part / sum(some.values()) * rest for name, part in some.items()}
+    return spend(budget, shares | more, before=before)
 
 
 def spend(
@@ -131,6 +144,7 @@ def constants(spending: Spending) -> dict[str, str | int | float | None]:
         "coverage_most_clicks": COVERAGE_MOST,
         "association_head": HEAD,
         "association_most_categories": MOST_CATEGORIES,
+        **({"session_gap": GAP} if "sessions" in spending.shares else {}),
     }
 
 
@@ -162,6 +176,8 @@ class Statistics(PrivateHistogram):
     """The share of all clicks on the released pairs."""
     association: Association | None
     """Which categories the same users hold, if that was measured."""
+    fields: FieldStatistics | None = None
+    """What was measured about time, rank and session, if any of them was asked for."""
     kept: float = 0.0
     """How much of that the synthetic users show, from 0 to 1, once they are made."""
 
@@ -207,6 +223,7 @@ def measure(
     selected: Selected,
     spending: Spending,
     group: Groups | None,
+    events: Events | None = None,
     *,
     rng: Randomness,
     steps: Steps,
@@ -214,7 +231,8 @@ def measure(
     """Measure the released pairs, one stage after the other.
 
     `group` gives their categories in several ways, from the pairs and their private counts; the
-    first of them whose table would be visible is used. If none is, its share goes to the counts.
+    first of them whose table would be visible is used. If none is, its share goes to the counts,
+    as do those of stages of time, rank and session that the noise would drown.
     """
     pairs, parts = selected.pairs, spending.parts
     with steps.step("sizes"):
@@ -222,7 +240,8 @@ def measure(
     many = group is not None and len(pairs) >= FEWEST_PAIRS
     groupings = group(pairs, np.zeros(len(pairs))) if group and many else []
     way = first_visible([each.categories for each in groupings], sizes, parts.get("association"))
-    parts = spending.shared(association=way is not None)
+    dropped = drowned(parts, sizes)
+    parts = spending.shared(association=way is not None, dropped=dropped)
     with steps.step("counts"):
         counts = noisy_counts(hist, pairs, mu_squared=parts["counts"], rng=rng)
     with steps.step("coverage"):
@@ -234,14 +253,21 @@ def measure(
             association = noisy_association(
                 hist, pairs, grouping, mu_squared=parts["association"], rng=rng
             )
+    found = None
+    if events is not None:
+        with steps.step("time, rank, session"):
+            query = hist.query_of(pairs)
+            found = measure_fields(events, pairs, query, counts, parts, dropped, rng=rng)
     sums = (counts, sizes, coverage, *([association] if association else []))
+    stages = (*(each.stage for each in sums), *(found.stages if found else ()))
     return Statistics(
         pairs=pairs,
         counts=counts,
         sizes=sizes,
         coverage=coverage,
         association=association,
-        account=Account((*selected.stages, *(each.stage for each in sums))),
+        account=Account((*selected.stages, *stages)),
+        fields=found,
         most=selected.most,
     )
 

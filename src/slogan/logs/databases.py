@@ -68,10 +68,9 @@ class Database:
         what = "a query" if self.table is None else f"table {self.table}"
         return f"{what} of a {self.kind} database"
 
-    def first_rows(self, number: int) -> list[tuple[str, ...]]:
-        """The first rows as texts, in the order of the columns; empty where a value is missing."""
-        columns = ", ".join(f"t.{identifier(name)}" for name in self.columns)
-        chosen = f"SELECT {columns} FROM ({self.sql}) AS t LIMIT {number}"
+    def first_rows(self, fields: Sequence[str], number: int) -> list[tuple[str, ...]]:
+        """The first rows as texts, of columns or fields in SQL; empty where a value is missing."""
+        chosen = f"SELECT {', '.join(fields)} FROM ({self.sql}) AS t LIMIT {number}"
         with _reworded(self.kind, self.place), _opened(self.kind, self.place) as sql:
             rows = sql.execute(chosen).fetchall()
         return [tuple(_text(value) or "" for value in row) for row in rows]

@@ -113,14 +113,20 @@ def _rows(form: Form, width: int) -> Iterator[tuple[str, ...]]:
 def _keys(form: Form) -> dict[str, list[str]]:
     """The keys of the first objects and their values; those of objects inside by their paths."""
     found: dict[str, list[str]] = {}
+    for values in first_objects(form):
+        for path, text in values.items():
+            found.setdefault(path, []).append(text)
+    return found
+
+
+def first_objects(form: Form) -> Iterator[dict[str, str]]:
+    """The first objects of JSON Lines: their values, also of objects inside, by their paths."""
     for line in islice(first_lines(form), ROWS):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        for path, text in _flat(value, ""):
-            found.setdefault(path, []).append(text)
-    return found
+        yield dict(_flat(value, ""))
 
 
 def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:

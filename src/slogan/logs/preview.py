@@ -3,17 +3,16 @@
 Letters become x and digits 9. Lengths and punctuation stay. It is for the curator alone.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import cast
 
 import duckdb
 
+from slogan.logs.columns import path_of
 from slogan.logs.databases import Database
-from slogan.logs.files import plain_glob, reported, unreadable
-from slogan.logs.header import first_lines
-from slogan.logs.searchlog import Form, Schema
+from slogan.logs.files import field_sql, plain_glob, reported, unreadable
+from slogan.logs.header import ColumnKind, first_lines, first_objects
+from slogan.logs.searchlog import Form
 from slogan.logs.text import split_fields
 from slogan.storage.database import connected
 
@@ -31,46 +30,39 @@ def masked(text: str) -> str:
     return shape + _ELLIPSIS if len(text) > _LONGEST else shape
 
 
-def preview(form: Form, schema: Schema, *, rows: int = ROWS) -> Rows:
-    """The first rows of a log, masked, with a text for each column of the schema."""
-    found = islice(_rows(form, schema), rows)
+def preview(form: Form, columns: Sequence[ColumnKind], *, rows: int = ROWS) -> Rows:
+    """The first rows of a log, masked, with a text for each of its columns or fields."""
+    found = islice(_rows(form, [column.name for column in columns]), rows)
     return tuple(tuple(masked(value) for value in row) for row in found)
 
 
-def _rows(form: Form, schema: Schema) -> Iterator[Sequence[str]]:
+def _rows(form: Form, names: list[str]) -> Iterator[Sequence[str]]:
     if isinstance(form.table, Database):
-        yield from form.table.first_rows(ROWS)
+        fields = [field_sql(path_of(name, form.table.columns)) for name in names]
+        yield from form.table.first_rows(fields, ROWS)
     elif form.format == "parquet":
-        yield from _of_parquet(form)
+        yield from _of_parquet(form, names)
     elif form.format in ("jsonl", "ubi"):
-        names = [name for name, _ in schema]
-        yield from (_fields(line, names) for line in first_lines(form))
+        for values in first_objects(form):
+            yield [values.get(name, "") for name in names]
     else:
         for line in first_lines(form):
             fields = split_fields(line, form.format, form.delimiter)
-            if len(fields) == len(schema):
+            if len(fields) == len(names):
                 yield fields
 
 
-def _of_parquet(form: Form) -> list[tuple[str, ...]]:
+def _of_parquet(form: Form, names: list[str]) -> list[tuple[str, ...]]:
     if not form.files:
         return []
     file = form.files[0]
     try:
         with reported(file), connected() as sql:
             table = sql.read_parquet(plain_glob(file), hive_partitioning=False)
-            return [tuple(map(_text, row)) for row in table.limit(ROWS).fetchall()]
+            fields = ", ".join(field_sql(path_of(name, table.columns)) for name in names)
+            return [tuple(map(_text, row)) for row in table.project(fields).limit(ROWS).fetchall()]
     except duckdb.Error:
         raise unreadable(file) from None  # DuckDB's message may quote the log
-
-
-def _fields(line: str, names: Sequence[str]) -> tuple[str, ...]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    values = cast("dict[str, object]", row) if isinstance(row, dict) else {}
-    return tuple(_text(values.get(name)) for name in names)
 
 
 def _text(value: object) -> str:

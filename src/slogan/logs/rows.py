@@ -18,6 +18,8 @@ MOST_CLICKS = 2**53
 NO_CLICK = "no click"
 PACKINGS = {"": "none", ".gz": "gzip", ".zst": "zstd"}
 
+UBI_TEXT = "text_of_{}"
+"""What the text of time, rank and session of a row of UBI is called in SQL."""
 _NO_URL = "(url IS NULL OR url = '')"
 # A folder called count=1000 is a place, not a column.
 _NO_FOLDERS = "hive_partitioning=false"
@@ -152,11 +154,13 @@ _VALID = "CASE WHEN json_valid(line) THEN line END"
 def event_fields_of(log: SearchLog) -> dict[str, str]:
     """Where time, rank and session are, as far as they are asked for; NULL for nested values."""
     roles = log.columns.event_roles
+    if log.format == "ubi":  # a row is made of several lines, whose texts have names
+        return {role: UBI_TEXT.format(role) for role in roles}
     kinds = (_kind(log, name) for name in roles.values())
     values = zip(roles, _places(log, roles).values(), kinds, strict=True)
     return {
         role: f"CASE WHEN {kind} IN ('OBJECT', 'ARRAY') THEN NULL ELSE {place} END"
-        if log.format in _JSON
+        if log.format == "jsonl"
         else place
         for role, place, kind in values
     }
@@ -165,8 +169,6 @@ def event_fields_of(log: SearchLog) -> dict[str, str]:
 def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
     """SQL of the value in the column of each role."""
     names = log.columns.names
-    if log.format == "ubi":
-        return {role: f"json_extract_string(doc, {_ubi(name)})" for role, name in roles.items()}
     paths = {role: log.columns.path(name) for role, name in roles.items()}
     if log.format == "parquet":
         return {role: field_sql(path) for role, path in paths.items()}
@@ -176,15 +178,8 @@ def _places(log: SearchLog, roles: Mapping[str, str]) -> dict[str, str]:
     return {role: f"c[{names.index(name) + 1}]" for role, name in roles.items()}
 
 
-def _ubi(name: str) -> str:
-    """Where a field of UBI is in its document; its name is the path."""
-    return literal(json_pointer(*name.split(".")))
-
-
 def _kind(log: SearchLog, name: str) -> str:
     """SQL of the kind of value that JSON has in a column."""
-    if log.format == "ubi":
-        return f"json_type(doc, {_ubi(name)})"
     return f"json_type({_VALID}, {literal(json_pointer(*log.columns.path(name)))})"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from slogan.logs.columns import EVENT_ROLES, Columns
 from slogan.logs.files import UBI_OBJECT, identifier, literal
 from slogan.logs.fold import folded_query, folded_url
-from slogan.logs.rows import NO_CLICK, json_pointer
+from slogan.logs.rows import NO_CLICK, UBI_TEXT, json_pointer
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.text import LONE_RETURN
 from slogan.logs.ubi import (
@@ -39,15 +39,15 @@ def rows_sql(
     Args:
         source: SQL of lines, as `source_sql` gives it.
         log: How they are read.
-        beside: Expressions over the `doc` of a line, whose values are wanted under these names, and
-            with them whether the row is a `search` without a click. A search that has several
-            lines has the least of their values.
+        beside: Expressions over the texts of time, rank and session, whose values are wanted under
+            these names, and with them whether the row is a `search` without a click. A search that
+            has several lines has the least of their texts.
         number: SQL of the number of a line, if that is needed; a search has that of its first.
     """
-    more: Mapping[str, str] = beside or {}
-    names, joined = ("".join(f", {table}{name}" for name in more) for table in ("", "l."))
-    least = "".join(f", min({name}) FILTER (kind = 'query') AS {name}" for name in more)
-    read = "".join(f", {value} AS {name}" for name, value in more.items())
+    texts = {} if beside is None else _texts(log.columns)
+    names, joined = ("".join(f", {table}{name}" for name in texts) for table in ("", "l."))
+    least = "".join(f", min({name}) FILTER (kind = 'query') AS {name}" for name in texts)
+    read = "".join(f", {value} AS {name}" for name, value in texts.items())
     events, searched = log.columns.url is not None, str(log.counts_searches).lower()
     query, object_id = _text(QUERY), _text(*_CLICKED)
     if log.fold:
@@ -69,7 +69,8 @@ def rows_sql(
     wanted = ""
     if beside is not None:
         idle = f"NOT {searched} AND NOT event AND fault IS NULL AND (CASE {faults} END) IS NULL"
-        wanted = f"{names}, {idle} AS search"
+        wanted = "".join(f", {value} AS {name}" for name, value in beside.items())
+        wanted += f", {idle} AS search"
     return f"""
         SELECT who AS "user", query, coalesce(object_id, '') AS url, 1::BIGINT AS clicks, CASE
             WHEN fault IS NOT NULL THEN fault
@@ -117,6 +118,17 @@ def rows_sql(
             SELECT line, false, who, query, NULL, NULL, false {names}
             FROM lines WHERE fault IS NULL AND kind = 'query'
                 AND (who IS NULL OR query_id IS NULL))"""
+
+
+def _texts(columns: Columns) -> dict[str, str]:
+    """SQL of the texts of time, rank and session in a line; the filling of a release is none."""
+    found: dict[str, str] = {}
+    for role, name in columns.event_roles.items():
+        path = name.split(".")
+        text = f"nullif({_text(*path)}, {literal(NO_TIME)})"
+        nested = f"list_contains({_NESTED}, json_type(doc, {_place(*path)}))"
+        found[UBI_TEXT.format(role)] = f"CASE WHEN NOT {nested} THEN {text} END"
+    return found
 
 
 def _place(*keys: str) -> str:

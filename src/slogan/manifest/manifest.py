@@ -123,6 +123,15 @@ Measured = Annotated[float, Field(allow_inf_nan=False)]
 """A noisy sum, as it was measured: a multiple of 2^-20, and possibly negative."""
 
 
+class MeasuredFields(Record):
+    """What was measured about time, rank and session."""
+
+    sums: dict[str, tuple[Measured, ...]]
+    """The noisy sums of each stage."""
+    dropped: dict[str, float]
+    """Stages that were left out, each with its noise as a part of what users add, as expected."""
+
+
 class Outputs(Record):
     """Noisy figures published with a synthetic log; the guarantee covers them."""
 
@@ -140,6 +149,8 @@ class Outputs(Record):
     """Number of users with a released pair, computed from the next."""
     users_by_pairs: tuple[Measured, ...]
     """Number of users with 0, 1, 2, … selected pairs: up to 30, and up to all of them."""
+    fields: MeasuredFields | None = Field(default=None, exclude_if=lambda found: found is None)
+    """Set if time, rank or session was asked for."""
 
 
 class PrivateRowsOutputs(Record):

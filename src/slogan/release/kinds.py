@@ -24,7 +24,13 @@ from slogan.manifest.certificate import (
     SanitizedSummary,
     SyntheticSummary,
 )
-from slogan.manifest.manifest import Claims, Outputs, PrivateRowsOutputs, Spent
+from slogan.manifest.manifest import (
+    Claims,
+    MeasuredFields,
+    Outputs,
+    PrivateRowsOutputs,
+    Spent,
+)
 from slogan.manifest.promise import REQUIRE
 from slogan.modes import ExactCounts, LaplaceCounts
 from slogan.planning import objectives
@@ -322,5 +328,14 @@ class SyntheticRelease(Release):
                 association_kept=statistics.kept,
                 users=statistics.users,
                 users_by_pairs=tuple(statistics.bins.tolist()),
+                fields=_measured_fields(statistics),
             ),
         )
+
+
+def _measured_fields(statistics: Statistics | OnePair) -> MeasuredFields | None:
+    known = statistics.fields if isinstance(statistics, Statistics) else None
+    if known is None:
+        return None
+    sums = {name: tuple(noisy.values.tolist()) for name, noisy in known.noisy.items()}
+    return MeasuredFields(sums=sums, dropped=known.dropped)

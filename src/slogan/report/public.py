@@ -9,6 +9,7 @@ from slogan.budget import PrivacyBudget, at_most, exact
 from slogan.logs.words import ITEMS, PAIRS, worded_page
 from slogan.manifest.command import command_of
 from slogan.manifest.coverage import CONFIDENCE, coverage_interval
+from slogan.manifest.fields import column_notes
 from slogan.manifest.manifest import Manifest, Outputs, PrivateRowsOutputs, SpentStage
 from slogan.manifest.promise import ACCEPTED, TEST_RUN, Wording, wording_of
 from slogan.manifest.strictness import Odds, Strictness, odds_of, strictness_of
@@ -252,6 +253,7 @@ class PublicPage(Page):
                     *self._coverage(outputs),
                     f"Which pairs users have together {self._association(outputs)}.",
                     "The users are made up: do not read their rows as the history of a person.",
+                    *column_notes(self.manifest),
                 ]
             case None:
                 lines.append(

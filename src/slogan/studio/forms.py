@@ -16,7 +16,7 @@ from slogan.errors import OptionError, StorageError
 
 _LONGEST = 1 << 20
 _MOST_FIELDS = 500
-_GROUPED = re.compile(r"\d{1,3}([.,'’   ]\d{3})+")
+_GROUPED = re.compile(r"\d{1,3}([.,'’\s]\d{3})+")
 _DECIMAL = re.compile(r"\d*[.,]?\d+([eE][+-]?\d{1,3})?")
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 

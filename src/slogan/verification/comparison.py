@@ -20,7 +20,7 @@ from slogan.logs.searchlog import SearchLog, declared_table
 from slogan.storage.database import connected, limit_memory
 from slogan.storage.folders import scratch_folder
 from slogan.verification.conditions import Factor, Judgement, Profiles, judge
-from slogan.verification.events.table import COLUMNS, OF_EVENTS, arrays
+from slogan.verification.events.table import COLUMNS, FILLED, OF_EVENTS, arrays
 from slogan.verification.plain_reader import (
     LenientError,
     Row,
@@ -173,7 +173,8 @@ def _read_rows(
             good = [row for row in some if row.reason is None or row.is_search]
             bad += sum(row.reason not in (None, ignored) and not row.is_search for row in some)
             sql.register("chunk", arrays(good, n, with_events=with_events))
-            sql.execute(f"INSERT INTO {into} FROM chunk")
+            filled = f"* REPLACE ({FILLED})" if with_events else "*"
+            sql.execute(f"INSERT INTO {into} SELECT {filled} FROM chunk")
             sql.unregister("chunk")
             n += len(good)
     return types, bad

@@ -23,6 +23,7 @@ from slogan.manifest.manifest import Manifest, Outputs
 from slogan.registry import module_names
 from slogan.report.html import wording_digest
 from slogan.storage.untrusted import modest
+from slogan.verification import fields
 from slogan.verification.accounting import account_as_written, part
 from slogan.verification.contributions.one_pair import is_one
 from slogan.verification.events.form import plain_events
@@ -104,7 +105,8 @@ def _allowed(manifest: Manifest) -> dict[str, Accepts]:
                 *("share_coverage", "selection_delta", "counts_norm", "counts_most_clicks"),
                 *("sizes_largest", "coverage_most_clicks", "association_head", "selection_most"),
                 *("share_draw", "share_users", "share_contributions"),
-                "association_most_categories",
+                *(f"share_{name}" for name in fields.NORM_SQUARED),
+                *("association_most_categories", "session_gap"),
             ),
             _number,
         ),
@@ -136,8 +138,8 @@ def _fields(package: str, module: str) -> tuple[str, ...]:
         for n in ast.parse(Path(spec.origin).read_text("utf-8")).body
         if isinstance(n, ast.ClassDef)
     ]
-    fields = (part for one in classes for part in one.body if isinstance(part, ast.AnnAssign))
-    return tuple(field.target.id for field in fields if isinstance(field.target, ast.Name))
+    parts = (part for one in classes for part in one.body if isinstance(part, ast.AnnAssign))
+    return tuple(field.target.id for field in parts if isinstance(field.target, ast.Name))
 
 
 def manifest_as_written(evidence: Evidence) -> Finding:
@@ -256,4 +258,6 @@ def _plain_outputs(manifest: Manifest) -> bool:
         known = outputs.association != "independent"
         follows = follows and 0 <= outputs.association_kept <= 1
         follows = follows and (outputs.association_kept > 0) == known
+        follows = follows and fields.plain(manifest)
+        measured += fields.numbers(manifest)
     return follows and all((number * _GRID).is_integer() for number in measured)

@@ -12,6 +12,7 @@ from slogan.budget import PrivacyBudget
 from slogan.errors import BudgetError
 from slogan.manifest.manifest import SpentStage
 from slogan.manifest.promise import ACCEPTED, weaknesses
+from slogan.verification import fields
 from slogan.verification.accounting import (
     account,
     budget_of,
@@ -36,7 +37,13 @@ from slogan.verification.mechanism import (
 )
 from slogan.verification.users import dealt
 
-_NORM_SQUARED = {"counts": NORM**2, "sizes": 1, "coverage": MOST_COVERED**2, "association": 1}
+_NORM_SQUARED = {
+    "counts": NORM**2,
+    "sizes": 1,
+    "coverage": MOST_COVERED**2,
+    "association": 1,
+    **fields.NORM_SQUARED,
+}
 """By stage, for all stages but selection."""
 _CLOSE = Fraction(1, 1000)
 """Noise scales are rounded up to a grid, and budgets down."""
@@ -72,8 +79,9 @@ def _constants(
     parameters, names = evidence.manifest.parameters, {stage.name for stage in own}
     faults = sum(parameters.get(name) != value for name, value in constants.items())
     faults += sum(parameters.get(f"share_{name}") != str(share) for name, share in shares.items())
-    # an association that the noise would hide is not measured
-    faults += len((names ^ (set(shares) - {"selection"})) - {"association"})
+    # what the noise would hide is not measured
+    left_out = {"association", *fields.dropped(evidence.manifest)}
+    faults += len((names ^ (set(shares) - {"selection"})) - left_out)
     faults += sum(part(stage, "norm_squared") != _NORM_SQUARED[stage.name] for stage in own)
     if faults == 0:
         return True, "all parameters have their documented values"
@@ -199,7 +207,8 @@ def _user_constants(evidence: Evidence) -> Finding:
     own = [stage for stage in spent_on(evidence).stages if stage.name in _NORM_SQUARED]
     if look.faults(evidence):
         return False, "the look at contributions does not have its documented share of the budget"
-    return _constants(evidence, _USER_CONSTANTS, _user_shares(evidence), own)
+    constants = _USER_CONSTANTS | fields.constants(evidence.manifest)
+    return _constants(evidence, constants, _user_shares(evidence), own)
 
 
 def _user_scales(evidence: Evidence) -> Finding:
@@ -211,6 +220,9 @@ def _user_scales(evidence: Evidence) -> Finding:
         raise NotPossibleError("the manifest does not list the stages of such a release")
     if any(stage.name not in shares for stage in own):
         raise NotPossibleError("the manifest lists stages without a share of the budget")
+    room = max(cost([stage])[0] / shares[stage.name] for stage in own)
+    if not fields.follow(evidence.manifest, room):
+        return False, "other stages are left out than those that the noise would drown"
     epsilon, delta = look.budget_after(evidence)
     return _scales(own, selection, shares, (epsilon, delta / 2), exact=True)
 
@@ -218,14 +230,17 @@ def _user_scales(evidence: Evidence) -> Finding:
 def _user_shares(evidence: Evidence) -> dict[str, Fraction]:
     looks = evidence.manifest.parameters.get("association") != "independent"
     parts = {name: n for name, n in _USER_SHARES.items() if looks or name != "association"}
-    return {name: Fraction(n, sum(parts.values())) for name, n in parts.items()}
+    more = fields.shares(evidence.manifest)
+    rest = 1 - sum(more.values(), Fraction(0))
+    return {name: rest * n / sum(parts.values()) for name, n in parts.items()} | more
 
 
 def _spent_shares(evidence: Evidence, stages: _Stages) -> dict[str, Fraction]:
-    """The counts have the share of an association that was not measured."""
+    """The counts have the shares of stages that were not measured."""
     shares = _user_shares(evidence)
-    if "association" in shares and all(stage.name != "association" for stage in stages):
-        shares["counts"] += shares.pop("association")
+    left_out = {"association", *fields.dropped(evidence.manifest)} & shares.keys()
+    for name in left_out - {stage.name for stage in stages}:
+        shares["counts"] += shares.pop(name)
     return shares
 
 

@@ -1,14 +1,15 @@
 """synthesize(): the end-to-end private release with synthetic users, on one page (Theorem S)."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from slogan.budget import Number, PrivacyBudget
 from slogan.dp import selection
-from slogan.dp.accounting import Account
 from slogan.dp.attainable import most_pairs
 from slogan.dp.contributions import SHARE, Undecided, undecided
+from slogan.dp.fields.statistics import stages_of
 from slogan.dp.grouping import INDEPENDENT, Kinds
 from slogan.dp.one_pair import OnePairSpending, divide
 from slogan.dp.statistics import Spending, constants, shares, spread
@@ -29,7 +30,7 @@ from slogan.workflows.arguments import (
     require_exact_counts,
 )
 from slogan.workflows.public_knowledge import public_knowledge
-from slogan.workflows.synthetic_users import make_users, make_users_of_one
+from slogan.workflows.synthetic_users import make_either
 
 Contributions = Literal["several", "one", "auto"]
 """How many pairs of a user count."""
@@ -96,17 +97,10 @@ def synthesize(
     spendable, goal = budget_from(budget, epsilon, exp_epsilon, delta), objective_from(objective)
     require_exact_counts(goal, None)
     weak = accepted(ReleaseKind.SYNTHETIC_USERS, spendable, accept=accept_weak_privacy)
-    require_contributions(contributions, association, selector)
     listing = vocabulary is not None or hints is not None
-    if listing and (contributions != "several" or selector != selection.DEFAULT):
-        raise OptionError(
-            "--vocabulary and --hints need --contributions several and the default --selector",
-            hint="leave these options out",
-        )
-    if contributions == "one":
-        association = INDEPENDENT
-    kinds, select = Kinds.from_options(association, taxonomy), selection.load(selector)
-    planned = divided(spendable, contributions, kinds)
+    require_contributions(contributions, association, selector, listing=listing)
+    kinds = Kinds.from_options(INDEPENDENT if contributions == "one" else association, taxonomy)
+    select = selection.load(selector)
     with started_job(
         ReleaseKind.SYNTHETIC_USERS,
         log,
@@ -119,58 +113,47 @@ def synthesize(
             recipient=recipient,
             approver=approver,
         ),
-        planned_cost=planned.cost,
+        planned_cost=divided(spendable, contributions, kinds).cost,
         seed=seed,
         engine=engine,
         progress=progress,
     ) as job:
         kinds = kinds.for_log(urls=job.log.columns.url is not None)
+        stages = stages_for(job.log, contributions)
         with job.steps.step("count"):
             public = public_knowledge(job.log, vocabulary, hints)
-            counted = job.engine.count(job.log, unique_pairs=True, listed=public.pairs)
+            counted = job.engine.count(
+                job.log, unique_pairs=True, listed=public.pairs, with_events=bool(stages)
+            )
             possible = most_pairs(counted.rows, spendable)
         ids = job.id_kind()
-        if isinstance(planned, Undecided):
-            looked, spending = Account((planned.look,)), planned.decided(counted.rows, job.rng)
-        else:
-            looked, spending = Account(), planned
+        made = make_either(
+            job,
+            counted,
+            divided(spendable, contributions, kinds, stages),
+            select,
+            objective=goal,
+            group=kinds.grouping(job.engine.urls),
+        )
+        spending, statistics = made.spending, made.statistics
         if isinstance(spending, OnePairSpending):
-            users, statistics = make_users_of_one(
-                counted,
-                spendable,
-                spending,
-                before=looked,
-                objective=goal,
-                rng=job.rng,
-                steps=job.steps,
-            )
-            kinds = replace(kinds, name=INDEPENDENT)
-            chosen = shares(spending.shares)
+            kinds, chosen = replace(kinds, name=INDEPENDENT), shares(spending.shares)
         else:
-            users, statistics = make_users(
-                counted,
-                spendable,
-                spending,
-                select,
-                before=looked,
-                objective=goal,
-                group=kinds.grouping(job.engine.urls),
-                rng=job.rng,
-                steps=job.steps,
-            )
             chosen = {"selector": selector, **constants(spending), **statistics.looked}
         chosen |= public.parameters(len(counted.listed))
         if contributions != "several":
             chosen |= {"contributions": contributions}
-        if looked.stages:
+        if contributions == "auto":
             chosen |= shares({"contributions": SHARE})
         with job.steps.step("synthesis"):
-            names = job.names_for(users, ids)
+            names = job.names_for(made.output, ids)
         return SyntheticRelease(
             job=job,
             parameters=job.parameters(goal, chosen, kinds.parameters(), weak),
             counted=counted,
-            output=users,
+            output=made.output,
+            made=made.rows,
+            with_events=bool(stages),
             pseudonyms=names,
             statistics=statistics,
             spending=spending,
@@ -180,16 +163,41 @@ def synthesize(
 
 
 def divided(
-    budget: PrivacyBudget, contributions: Contributions, kinds: Kinds
+    budget: PrivacyBudget,
+    contributions: Contributions,
+    kinds: Kinds,
+    stages: Collection[str] = (),
 ) -> Spending | OnePairSpending | Undecided:
-    """How a budget is divided among the stages, before the log is read."""
+    """How a budget is divided among the stages, before the log is read.
+
+    The cost is the same with stages of time, rank and session: others give their shares.
+    """
     if contributions == "one":
         return divide(budget)
     divide_for = undecided if contributions == "auto" else spread
-    return divide_for(budget, association=kinds.looks)
+    return divide_for(budget, association=kinds.looks, fields=stages)
 
 
-def require_contributions(contributions: str, association: str | None, selector: str) -> None:
+def stages_for(log: SearchLog, contributions: Contributions) -> tuple[str, ...]:
+    """The stages of time, rank and session that the log asks for."""
+    roles = log.columns.event_roles
+    if roles and contributions == "one":
+        raise OptionError(
+            f"with one pair of each user there is no {' or '.join(roles)} to measure",
+            hint=f"add {' '.join(f'--{role} none' for role in roles)}, or use "
+            "--contributions several",
+        )
+    return stages_of(
+        time="time" in roles,
+        rank="rank" in roles,
+        session="session" in roles,
+        searches=not log.counts_searches,
+    )
+
+
+def require_contributions(
+    contributions: str, association: str | None, selector: str, *, listing: bool
+) -> None:
     """Refuse an unknown value, and options that would have no effect with one pair of each user."""
     if contributions not in get_args(Contributions):
         raise OptionError(
@@ -201,4 +209,9 @@ def require_contributions(contributions: str, association: str | None, selector:
         raise OptionError(
             "with one pair of each user there is no --selector, and no --association to measure",
             hint="leave them out, or use --contributions several",
+        )
+    if listing and (contributions != "several" or selector != selection.DEFAULT):
+        raise OptionError(
+            "--vocabulary and --hints need --contributions several and the default --selector",
+            hint="leave these options out",
         )

@@ -14,6 +14,7 @@ from tests.ubi_lines import (
     read_plainly,
     written,
 )
+from tests.unit.logs.test_rows_locality import HOSTILE
 
 import slogan
 from slogan.errors import BadRowError, EmptyLogError, LogFormatError, OptionError
@@ -215,3 +216,28 @@ def test_a_log_without_clicks_says_how_to_name_them(tmp_path):
     with pytest.raises(EmptyLogError, match="click_action="):
         slogan.inspect(files)
     assert slogan.inspect(read(files, click_action="product_click")).whole.clicks == 1
+
+
+@pytest.mark.parametrize("place", [0, 11])
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_line_touches_no_other(tmp_path, hostile, place):
+    """Neither its search nor its click, wherever it stands between them."""
+    others = [
+        line for n in range(8) for line in (query(f"u{n}", "1", "x"), click(f"u{n}", "1", "o"))
+    ]
+    alone, with_it = (
+        read_by_duckdb(written(tmp_path, lines))
+        for lines in (others, [*others[:place], hostile, *others[place:]])
+    )
+
+    assert sum(alone.values()) == 8
+    assert alone <= with_it
+    assert not any("injected" in row for row in with_it - alone)
+
+
+def test_half_a_character_is_a_bad_line(tmp_path):
+    files = written(tmp_path, [query("a", "1", "x"), b'{"user_query":"\xf0\x9f"}'])
+    with pytest.raises(BadRowError, match="line 2: not UTF-8"):
+        slogan.inspect(read(files, searches="all"))
+    found = slogan.inspect(read(files, searches="all", on_bad_row="skip"))
+    assert (found.whole.clicks, found.counted.bad_rows) == (1, {"not UTF-8": 1})

@@ -3,10 +3,18 @@
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
-from tests.ubi_lines import click, query, written
+from tests.ubi_lines import (
+    click,
+    events_by_duckdb,
+    events_read_plainly,
+    query,
+    random_lines,
+    written,
+)
 from tests.ubi_schema import require_valid
 
 from slogan.engines.duckdb import DuckDB
@@ -90,6 +98,18 @@ def test_made_events_are_written_and_read_back(made, tmp_path, offset):
         assert columns(read_back, "user", one) == columns(made_up, "user", one)
     sizes = [sorted(columns(one, "session").values()) for one in (read_back, made_up)]
     assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("how", [{}, {"searches": "all"}, {"url": "none"}], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_both_readers_agree_on_the_events_of_any_lines(tmp_path, seed, how):
+    lines = random_lines(Random(seed), 500, mutants=0.05)
+    files = written(tmp_path, lines[:250], lines[250:])
+    found = events_by_duckdb(files, **how)
+
+    assert found == events_read_plainly(files, **how)
+    assert len({row[3] for row in found}) > 3
+    assert len({row[5] for row in found}) > 2
 
 
 def test_values_that_are_not_there_have_the_constants_of_the_schema(tmp_path):

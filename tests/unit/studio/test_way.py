@@ -1,18 +1,31 @@
 """The way from a log to a zip, without a script; and that it is the way of the command line."""
 
 import hashlib
+import html
 import io
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
+import threading
+import time
 import zipfile
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from tests.commands import slogan
-from tests.studio_client import Forms, studio, temporary, to_budget, words_of
+from tests.studio_client import (
+    Forms,
+    Person,
+    started,
+    studio,
+    temporary,
+    to_budget,
+    words_of,
+)
 
 from .conftest import HOSTILE, SECRET
 
@@ -39,8 +52,15 @@ def way(log, tmp_path_factory):
     folder, before = tmp_path_factory.mktemp("way"), digests(log.parent)
     with studio(folder, XDG_DATA_HOME=str(folder / "home")) as person:
         person.enter()
-        at, page = to_budget(person, log)
-        page = released(person, at, page, folder / "release", **LABELS)
+        at, asked = to_budget(person, log)
+        page = released(person, at, asked, folder / "release", **LABELS)
+        again = dict(next(form for form in Forms(asked).forms if form[1].get("do") == "release")[1])
+        again |= {"output": str(folder / "other"), "confirmed": "on"}
+        kind = {"Content-Type": "application/x-www-form-urlencoded", "Origin": person.origin}
+        person.ask("POST", f"{person.base}{at}/release", urlencode(again), kind)
+        _, alarm = person.get(f"{at}/ledger")
+        assert "choices are fixed" in words_of(alarm)  # a page that asks is used once
+        assert not (folder / "other").exists()
         answer, _ = person.ask("GET", f"{person.base}{at}/public.zip")
         packed = person.seen[-1][4]
         for name in ("public/report.html", "curator/memo.html"):
@@ -143,13 +163,13 @@ def test_a_test_run_of_a_demo_equals_that_of_the_shown_command(log, tmp_path):
         page = released(person, at, page, tmp_path / "mine", seed="7", title="A — b")
         assert "Not verified" in words_of(page)  # it is a test run
         assert 'public.zip"' not in page
-    words = shlex.split(unescaped(shown))[1:]
+    words = shlex.split(html.unescape(shown))[1:]
     kept = {"--output": "theirs", "--population": None, "--ledger": None}
     assert slogan(*replaced(words, kept), cwd=tmp_path).returncode == 0
     (tmp_path / "slogan.toml").write_text(
         "".join(
             line
-            for line in unescaped(toml).splitlines(keepends=True)
+            for line in html.unescape(toml).splitlines(keepends=True)
             if not line.startswith(("output", "population", "ledger"))
         )
     )
@@ -159,12 +179,6 @@ def test_a_test_run_of_a_demo_equals_that_of_the_shown_command(log, tmp_path):
     mine = digests(tmp_path / "mine/public")
     assert mine
     assert mine == digests(tmp_path / "theirs/public") == digests(tmp_path / "by-file/public")
-
-
-def unescaped(text):
-    import html
-
-    return html.unescape(text)
 
 
 def replaced(words, values):
@@ -177,50 +191,75 @@ def replaced(words, values):
     return words
 
 
-def test_a_page_that_asks_is_used_once(log, tmp_path):
+def test_a_finished_release_is_opened_again_and_queries_are_withheld(way, log, tmp_path):
+    _, folder, *_ = way
+    shutil.copytree(folder / "release", tmp_path / "release")
     with studio(tmp_path) as person:
         person.enter()
-        at, page = to_budget(person, log)
-        released(person, at, page, tmp_path / "release")
-        answer, _ = person.ask("GET", f"{person.base}{at}/release")
-        assert answer.status == 303  # there is a report instead
-        form = next(one for one in Forms(page).forms if one[1].get("do") == "release")
-        again = {**form[1], "output": str(tmp_path / "other"), "confirmed": "on"}
-        from urllib.parse import urlencode
-
-        headers = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Origin": person.origin,
-        }
-        person.ask("POST", form[0], urlencode(again), headers)
-        assert "choices are fixed" in person.get(f"{at}/ledger")[1] or True
-        assert not (tmp_path / "other").exists()
-
-
-def test_withholding_removes_a_query_and_still_verifies(log, tmp_path):
-    with studio(tmp_path) as person:
-        person.enter()
-        at, page = to_budget(person, log)
-        page = released(person, at, page, tmp_path / "release")
+        _, home = person.get("/")
+        page = person.send("/", home, "open", release=str(tmp_path / "release"))
+        assert "Only a check against the log" in words_of(page)
+        _, home = person.get("/")
+        page = person.send("/", home, "open", release=str(tmp_path / "nothing"))
+        assert "no release at this path" in words_of(page)
+        opened = {"release": str(tmp_path / "release"), "log": str(log)}
+        page = person.send("/", page, "open", **opened)
+        assert "Verified" in page
         number = re.search(r'for="query-(\d)" id="text-\d"><bdi>heron 2</bdi>', page)[1]
+        old = page
         page = person.send("", page, "withhold", **{f"query-{number}": number})
-
-    assert "<bdi>heron 2</bdi>" not in page
-    assert "Withheld so far: 1" in words_of(page)
-    assert "Verified" in page
+        assert "<bdi>heron 2</bdi>" not in page
+        assert "Withheld so far: 1" in words_of(page)
+        assert "Verified" in page
+        page = person.send("", old, "withhold", **{f"query-{number}": number})
+        assert "used already" in words_of(page)  # the places belong to the older list
+        assert "Withheld so far: 1" in words_of(page)
     assert slogan("verify", log, "release", cwd=tmp_path).returncode == 0
 
 
-def test_a_finished_release_is_opened_again(way, log, tmp_path):
-    _, folder, *_ = way
+def test_looks_and_killed_workers_are_in_the_ledger_and_caps_stay(log, tmp_path):
     with studio(tmp_path) as person:
         person.enter()
-        _, home = person.get("/")
-        page = person.send("/", home, "open", release=str(folder / "release"), log=str(log))
-        assert "Verified" in page
-        _, home = person.get("/")
-        page = person.send("/", home, "open", release=str(folder / "release"))
-        assert "Only a check against the log" in words_of(page)
+        at, page = to_budget(person, log)
+        _, page = person.get(f"{at}/explore")
+        page = person.send("", page, "look")
+        assert "is recorded" in words_of(page)  # the box was not ticked
+        page = person.send("", page, "look", recorded="on")
+        assert "Measured on your log" in words_of(page)
+        page = person.send("", page, "stop", stop="3", next="choose")
+        assert "chosen after looking at your log" in words_of(page)
+
+        for place in (log, log.parent, tmp_path / "home/slogan"):
+            page = person.send("", page, "release", output=str(place), confirmed="on")
+            assert 'role="alert"' in page  # a log, its folder and a ledger are not replaced
+        page = person.send("", page, "release", output=str(tmp_path / "release"))
+        assert "not confirmed" in words_of(page)
+
+        workers = children(person.process.pid)
+        killer = threading.Timer(0.2, lambda: [os.kill(pid, signal.SIGKILL) for pid in workers])
+        killer.start()
+        page = person.send("", page, "release", output=str(tmp_path / "release"), confirmed="on")
+        killer.join()
+        if not (tmp_path / "release").exists():
+            assert "ended without a result" in words_of(page)
+            assert not list(tmp_path.glob("release*"))
+        _, books = person.get(f"{at}/ledger")
+        assert "compared on the log" in words_of(books)
+        raised = person.send("", books, "cap", epsilon_cap="3", delta_cap="1e-5")
+        assert "would raise" in words_of(raised)
+        lowered = person.send("", books, "cap", epsilon_cap="1,5", delta_cap="1e-5")
+        assert "of 1.5 spent" in words_of(lowered)
+    ledger = json.loads(
+        slogan(
+            *("ledger", "--population", "people", "--json"),
+            cwd=tmp_path,
+            XDG_DATA_HOME=tmp_path / "home",
+        ).stdout
+    )
+    assert ledger["cap"]["epsilon"] == 1.5
+    kinds = [entry["kind"] for entry in ledger["entries"]]
+    assert kinds.count("looked") == 1
+    assert "reserved" in kinds
 
 
 def children(pid):
@@ -232,8 +271,6 @@ def children(pid):
 
 
 def test_a_killed_server_takes_its_workers_along_and_the_next_start_cleans_up(log, tmp_path):
-    from tests.studio_client import Person, started
-
     process, address = started(tmp_path, log)
     person = Person(address)
     person.enter()
@@ -253,8 +290,6 @@ def test_a_killed_server_takes_its_workers_along_and_the_next_start_cleans_up(lo
 
 def gone(pid):
     """Wait until a process has ended."""
-    import time
-
     for _ in range(200):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -58,7 +58,9 @@ class Release(SimpleNamespace):
         stages += fields.pop("more", [])
         account = SimpleNamespace(stages=stages)
         super().__init__(
-            manifest=SimpleNamespace(parameters=parameters | fields, account=account),
+            manifest=SimpleNamespace(
+                parameters=parameters | fields, account=account, log=SimpleNamespace(events=None)
+            ),
             promised=Bounds(likelihood=Fraction(3), appearance=1 / (1 - DELTA)),
         )
 

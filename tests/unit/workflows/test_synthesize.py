@@ -100,7 +100,8 @@ def test_a_log_of_events_comes_back_as_events(tmp_path):
 
     assert found.columns == names
     assert len(found) == done["clicks_out"]
-    assert found["QueryTime"].null_count() == found["ItemRank"].null_count() == len(found)
+    assert found["QueryTime"].null_count() == len(found)  # without a period
+    assert found["ItemRank"].min() >= 1
     assert slogan.verify(source, tmp_path / "out").ok
 
 

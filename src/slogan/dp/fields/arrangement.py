@@ -26,6 +26,10 @@ MOST_AT_ONCE = 200
 """The clicks of a user with more are divided into sessions in parts of this many."""
 FITTED, STEP = 30, 0.7
 """How often, and how far, the law of sessions moves towards the measured one."""
+TUNED, MOST_TUNED = 3, 3.0
+"""How often rows are put in order, with chances that move towards what the log has, and how far."""
+STEEPEST, GIVES_WAY = 2.0, 0.25
+"""The law of sessions is tilted by at most this; how much it gives way where clicks are few."""
 SHORTEST, LONGEST_PAUSE, ON_A_PAGE = 5, 600, 120
 """Seconds between two rows of a session: a public rule. The last is for rows of one query."""
 REDRAWN = 40
@@ -98,22 +102,46 @@ def sums_of(length: Floats, most: int, sessions: int) -> Floats:
     return ways
 
 
-def sessions_by_clicks(clicks: Ints, wanted: Floats, ways: Floats) -> Floats:
+def sessions_by_clicks(clicks: Ints, wanted: Floats, ways: Floats, mean: float) -> Floats:
     """The law of the number of sessions of a user by its clicks, for users of these clicks.
 
-    In all, users have the wanted numbers of sessions as nearly as their clicks allow.
+    In all, users have the wanted numbers of sessions as nearly as their clicks allow, then moved
+    to this mean, if any numbers of sessions have it.
     """
     numbers = np.bincount(clicks, minlength=ways.shape[1])[: ways.shape[1]]
     seen = np.flatnonzero(numbers)
+    weight, possible = numbers[seen] / max(int(numbers.sum()), 1), ways[1:, seen].T
     prior, target = wanted.copy(), wanted / wanted.sum()
-    by_clicks = np.zeros((ways.shape[1], len(wanted)))
+
+    def laws(by_number: Floats) -> Floats:
+        law = possible * by_number
+        return law / np.maximum(law.sum(axis=1, keepdims=True), 1e-300)
+
     for _ in range(FITTED):
-        law = ways[1:, seen].T * prior
-        by_clicks[seen] = law / np.maximum(law.sum(axis=1, keepdims=True), 1e-300)
-        now = numbers[seen] @ by_clicks[seen] / max(int(numbers.sum()), 1)
+        now = weight @ laws(prior)
         prior = prior * (np.maximum(target, 1e-9) / np.maximum(now, 1e-9)) ** STEP
         prior /= prior.sum()
+    number, low, high = np.arange(1, len(wanted) + 1), -STEEPEST, STEEPEST
+    for _ in range(FITTED):
+        middle = (low + high) / 2
+        moved = laws(prior * np.exp(middle * number))
+        low, high = (middle, high) if float(weight @ moved @ number) < mean else (low, middle)
+    by_clicks = np.zeros((ways.shape[1], len(wanted)))
+    by_clicks[seen] = laws(prior * np.exp((low + high) / 2 * number))
     return by_clicks
+
+
+def mean_sessions(clicks: Ints, number: Floats, length: Floats) -> float:
+    """The mean number of sessions, where users have fewer clicks than sessions of the log ask for.
+
+    Both sessions and their lengths give way, lengths three times as much in logarithms.
+    """
+    sessions, clicks_each = (
+        float(law @ np.arange(first, first + len(law)) / law.sum())
+        for law, first in ((number, 1), (length, 0))
+    )
+    lacking = min(1.0, float(clicks.mean()) / (sessions * clicks_each)) if len(clicks) else 1.0
+    return sessions * lacking**GIVES_WAY
 
 
 def drawn_from(laws: Floats, row: Ints, generator: np.random.Generator) -> Ints:
@@ -142,30 +170,46 @@ def _ordered(
     length = np.concatenate([[0.0], np.maximum(habits.lengths, 1e-6)])
     number = np.maximum(habits.sessions, 1e-6)
     ways = sums_of(length, MOST_AT_ONCE, len(number))
-    sessions = 1 + drawn_from(sessions_by_clicks(part, number, ways), part, generator)
+    law = sessions_by_clicks(part, number, ways, mean_sessions(part, number, length))
+    sessions = 1 + drawn_from(law, part, generator)
     sizes = np.empty(int(sessions.sum()), dtype=np.int64)
     draw_lengths(part, sessions, length, ways, sizes, dice)
     of_user = np.add.reduceat(sessions, last - parts + 1) if len(users) else sessions
-    pair = np.empty(int(clicks.sum()), dtype=np.int64)
-    draw_order(
-        np.append(begin, len(output.user)),
-        place,
-        output.count.copy(),
-        statistics.query,
-        statistics.step_kinds.kind,
-        np.rint(habits.lift * LIFT).astype(np.int64),
-        of_user,
-        sizes,
+    session = np.repeat(np.arange(len(sizes)), sizes)
+    pair, wanted = (
+        np.empty(len(session), dtype=np.int64),
         np.array([habits.again, habits.same_query]),
-        pair,
-        dice,
     )
+    chances = wanted
+    for _ in range(TUNED):
+        draw_order(
+            np.append(begin, len(output.user)),
+            place,
+            output.count.copy(),
+            statistics.query,
+            statistics.step_kinds.kind,
+            np.rint(habits.lift * LIFT).astype(np.int64),
+            of_user,
+            sizes,
+            chances,
+            pair,
+            dice,
+        )
+        # a user may have no click left on the same pair, or query, so others need a larger chance
+        found = np.maximum(_repeated(session, pair, statistics.query[pair]), wanted / MOST_TUNED)
+        chances = np.minimum(chances * wanted / np.maximum(found, 1e-9), 1.0)
+        chances[1] = min(chances[1], 1 - chances[0])
     return _Rows(
-        user=np.repeat(users, clicks),
-        session=np.repeat(np.arange(len(sizes)), sizes),
-        pair=pair,
-        query=statistics.query[pair],
+        user=np.repeat(users, clicks), session=session, pair=pair, query=statistics.query[pair]
     )
+
+
+def _repeated(session: Ints, pair: Ints, query: Ints) -> Floats:
+    """The shares of steps inside sessions to the same pair, and to another one of its query."""
+    inside = np.diff(session) == 0
+    again = inside & (np.diff(pair) == 0)
+    same_query = inside & (np.diff(query) == 0) & ~again
+    return np.array([again.sum(), same_query.sum()]) / max(int(inside.sum()), 1)
 
 
 def _with_searches(

@@ -31,7 +31,7 @@ from slogan.dp.fields.sums import (
 from slogan.dp.sums import projected
 
 LARGEST_RANK = 50
-MOST_SESSIONS, LONGEST = 60, 60
+MOST_SESSIONS, LONGEST = 100, 60
 """More sessions of a user, and more clicks of a session, are not made up."""
 _WAVES = (0, 1, 3, 5, 9, 24)
 """Daily waves in blocks: once a day, twice, three and four times, more often."""
@@ -190,16 +190,16 @@ def geometric(first: float, most: int) -> Floats:
 def spread_bins(bins: Floats, least: Ints, most: int, deviation: float) -> Floats:
     """The share of 1, 2, … up to `most`, from noisy bins that begin at these numbers.
 
-    Shrunk towards the geometric law with the share of the first bin.
+    Shrunk towards the geometric law with the share of the first bin. Inside a bin, smaller numbers
+    are likelier by a public rule.
     """
     number = np.arange(1, most + 1)
-    shares = _shares(bins)
-    again = 1 - min(max(float(shares[0]), 0.1), 0.95)
-    law = geometric(1 - again, most)
+    first = min(max(float(_shares(bins)[0]), 0.05), 0.9)
     cell = np.searchsorted(least, number, side="right") - 1
-    by_cell = np.bincount(cell, law)
+    by_cell = np.bincount(cell, geometric(first, most))
     shares = _shrunk(bins, by_cell / by_cell.sum(), deviation)
-    return shares[cell] * law / by_cell[cell]
+    rule = number**-2.0
+    return shares[cell] * rule / np.bincount(cell, rule)[cell]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

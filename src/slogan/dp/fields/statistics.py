@@ -15,34 +15,36 @@ from slogan.arrays import Floats, Ints
 from slogan.dp import sums
 from slogan.dp.accounting import Gaussian
 from slogan.dp.fields import sums as tables
-from slogan.dp.fields.sums import NORMS, Shown
+from slogan.dp.fields.sums import NORM, Shown
 from slogan.dp.sums import NoisySums, Sizes
 from slogan.histogram import Events
 from slogan.randomness import Randomness
 
 SHARES = {
-    "hours": Fraction("0.006"),
-    "days": Fraction("0.006"),
-    "ranks": Fraction("0.012"),
-    "sessions": Fraction("0.004"),
-    "lengths": Fraction("0.004"),
-    "searches": Fraction("0.003"),
-    "steps": Fraction("0.015"),
+    "hours": Fraction("0.005"),
+    "days": Fraction("0.004"),
+    "ranks": Fraction("0.014"),
+    "sessions": Fraction("0.007"),
+    "lengths": Fraction("0.007"),
+    "searches": Fraction("0.004"),
+    "steps": Fraction("0.009"),
 }
 """Each stage's share of μ²: public constants."""
 COARSE = {
     "hours": 8,
     "days": 8,
-    "ranks": 12,
+    "ranks": 4,
     "sessions": 4,
-    "lengths": 6,
+    "lengths": 4,
     "searches": 2,
     "steps": 4,
 }
 """About how many numbers the coarsest useful result of a stage has."""
 DROWNED = 0.25
 """A stage is left out if the noise of these is expected to exceed this part of what users add."""
-ALL_USERS = ("hours", "days", "ranks")
+MOST_NOISE = 1000.0
+"""A larger part is stated as this one."""
+ALL_USERS = ("hours", "days")
 """Stages to which every user adds; only users with a released pair add to the others."""
 
 OWN_RANKS, MOST_OWN_RANKS = 4, 1000
@@ -87,9 +89,9 @@ def drowned(parts: Mapping[str, Fraction], sizes: Sizes) -> dict[str, float]:
         if name not in parts:
             continue
         adding = everyone if name in ALL_USERS else float(sizes.users)
-        noise = NORMS[name] * math.sqrt(COARSE[name] / parts[name])
+        noise = NORM * math.sqrt(COARSE[name] / parts[name])
         if noise > DROWNED * adding:
-            left_out[name] = noise / adding if adding else math.inf
+            left_out[name] = min(noise / adding, MOST_NOISE) if adding else MOST_NOISE
     return left_out
 
 
@@ -187,7 +189,7 @@ def measure_fields(
     heavy = np.bincount(of_query, weight, len(shown.queries)).astype(np.float64)
 
     def noise(name: str) -> float:
-        return NORMS[name] / math.sqrt(parts[name]) if name in names else math.inf
+        return NORM / math.sqrt(parts[name]) if name in names else math.inf
 
     places = np.minimum(places_in_query(counts.values, query), PLACES - 1)
     together = np.zeros(len(heavy), dtype=np.int64)
@@ -212,7 +214,7 @@ def measure_fields(
         name: sums.noisy_sums(
             recipes[name](),
             name=name,
-            norm_squared=NORMS[name] ** 2,
+            norm_squared=NORM**2,
             mu_squared=parts[name],
             rng=rng,
         )

@@ -13,16 +13,8 @@ from slogan.arrays import Flags, Ints
 from slogan.dp.sums import MOST_CLICKS, clipped_counts
 from slogan.histogram import Events, PairHistogram
 
-NORMS = {
-    "hours": 1,
-    "days": 1,
-    "ranks": 2,
-    "sessions": 1,
-    "lengths": 2,
-    "searches": 2,
-    "steps": 2,
-}
-"""The largest L2 norm of what one user adds to a stage."""
+NORM = 1
+"""The largest L2 norm of what one user adds to a table."""
 GAP = 30 * 60
 """Rows of a user more than this many seconds apart are of two sessions, if the log has none."""
 HOUR, DAY, WEEK = 3600, 24 * 3600, 7 * 24
@@ -69,8 +61,8 @@ def _places(known: Ints, numbers: Ints) -> Ints:
     return np.where(known[place] == numbers, place, -1)
 
 
-def clipped(events: Events, user: Ints, cell: Ints, count: Ints, *, cells: int, norm: int) -> Ints:
-    """Σ over users of their numbers by cell, each user's scaled to L2 ≤ norm; in steps."""
+def clipped(events: Events, user: Ints, cell: Ints, count: Ints, *, cells: int) -> Ints:
+    """Σ over users of their numbers by cell, each user's scaled to L2 ≤ 1; in steps."""
     table = PairHistogram.of_rows(
         user=user,
         pair=cell,
@@ -78,7 +70,7 @@ def clipped(events: Events, user: Ints, cell: Ints, count: Ints, *, cells: int, 
         users=events.users,
         query=np.arange(cells),
     )
-    return clipped_counts(table, np.arange(cells), norm=norm)
+    return clipped_counts(table, np.arange(cells), norm=NORM)
 
 
 def _seconds(events: Events) -> tuple[Ints, Ints]:
@@ -93,9 +85,7 @@ def hour_sums(events: Events) -> Ints:
     """Rows by hour of the week, from Monday on. Not private yet."""
     rows, second = _seconds(events)
     cell = (second // HOUR + events.weekday * 24) % WEEK
-    return clipped(
-        events, events.user[rows], cell, events.count[rows], cells=WEEK, norm=NORMS["hours"]
-    )
+    return clipped(events, events.user[rows], cell, events.count[rows], cells=WEEK)
 
 
 def days_of_a_cell(days: int) -> int:
@@ -118,7 +108,6 @@ def day_sums(events: Events) -> Ints:
         cell,
         events.count[rows],
         cells=day_cells(events.days),
-        norm=NORMS["days"],
     )
 
 
@@ -130,23 +119,16 @@ def rank_cell(rank: Ints) -> Ints:
 
 
 def rank_sums(events: Events, shown: Shown, kind: Ints, kinds: int) -> Ints:
-    """Clicks by class of the pair and by rank; the last class has all other pairs. Not private.
+    """Clicks on released pairs by class of the pair and by rank. Not private yet.
 
     `kind` has the class of each released pair.
     """
     if events.rank is None:
         raise ValueError("the log has no ranks")
-    rows = np.flatnonzero((events.rank > 0) & (events.pair >= 0))
-    of_pair = np.append(kind, kinds)[shown.pairs_of(events)[rows]]
-    cell = of_pair * RANK_CELLS + rank_cell(events.rank[rows].astype(np.int64))
-    return clipped(
-        events,
-        events.user[rows],
-        cell,
-        events.count[rows],
-        cells=(kinds + 1) * RANK_CELLS,
-        norm=NORMS["ranks"],
-    )
+    pair = shown.pairs_of(events)
+    rows = np.flatnonzero((events.rank > 0) & (pair >= 0))
+    cell = kind[pair[rows]] * RANK_CELLS + rank_cell(events.rank[rows].astype(np.int64))
+    return clipped(events, events.user[rows], cell, events.count[rows], cells=kinds * RANK_CELLS)
 
 
 def search_sums(events: Events, shown: Shown, kind: Ints, kinds: int) -> Ints:
@@ -158,9 +140,7 @@ def search_sums(events: Events, shown: Shown, kind: Ints, kinds: int) -> Ints:
     clicked = shown.pairs_of(events) >= 0
     rows = np.flatnonzero((query >= 0) & (clicked | (events.pair < 0)))
     cell = kind[query[rows]] * 2 + (events.pair[rows] < 0)
-    return clipped(
-        events, events.user[rows], cell, events.count[rows], cells=2 * kinds, norm=NORMS["searches"]
-    )
+    return clipped(events, events.user[rows], cell, events.count[rows], cells=2 * kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +203,7 @@ def session_sums(events: Events, shown: Shown) -> Ints:
     user, sessions_of = np.unique(_clicks(events, shown)[0], return_counts=True)
     cell = np.searchsorted(COUNTED_SESSIONS, sessions_of, side="right") - 1
     size = len(COUNTED_SESSIONS)
-    return clipped(events, user, cell, np.ones_like(cell), cells=size, norm=NORMS["sessions"])
+    return clipped(events, user, cell, np.ones_like(cell), cells=size)
 
 
 def length_sums(events: Events, shown: Shown) -> Ints:
@@ -233,7 +213,7 @@ def length_sums(events: Events, shown: Shown) -> Ints:
     by_searches = len(LENGTHS) + np.minimum(unclicked, UNCLICKED - 1)
     user, cell = np.concatenate([user, user]), np.concatenate([by_clicks, by_searches])
     size = len(LENGTHS) + UNCLICKED
-    return clipped(events, user, cell, np.ones_like(cell), cells=size, norm=NORMS["lengths"])
+    return clipped(events, user, cell, np.ones_like(cell), cells=size)
 
 
 def step_sums(events: Events, shown: Shown, kind: Ints, kinds: int) -> Ints:
@@ -262,6 +242,4 @@ def step_sums(events: Events, shown: Shown, kind: Ints, kinds: int) -> Ints:
         (many, np.full(len(many), AGAIN), events.count[rows][many] - 1),
     ]
     place, cells, count = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return clipped(
-        events, events.user[rows[place]], cells, count, cells=STEPS + kinds**2, norm=NORMS["steps"]
-    )
+    return clipped(events, events.user[rows[place]], cells, count, cells=STEPS + kinds**2)

@@ -5,7 +5,7 @@ import numpy as np
 from slogan.errors import SolverError
 from slogan.planning.program import Program, Solution, Status, status
 from slogan.planning.solvers import Effort, no_mixture
-from slogan.planning.solvers._highs import Running, most_clicks, outward, relaxation
+from slogan.planning.solvers._highs import Running, outward, relaxation
 
 # An optimum at 3 may be returned as 2.9999999999; the gate corrects it if 3 is too much.
 _BELOW = 1e-9
@@ -27,7 +27,5 @@ def solve(program: Program, effort: Effort) -> Solution:
         )
     x = np.floor(answer.z[: problem.pairs] + _BELOW)
     bound = outward(problem.constant + answer.objective_bound, program)
-    if not program.minimises:
-        bound = min(float(np.floor(bound)), most_clicks(program))  # of whole counts
     reached = status(value=program.value(x.astype(np.int64)), bound=bound, allowed=effort.gap)
     return Solution(x=x, bound=bound, status=reached, solver="relaxed")

@@ -9,6 +9,8 @@
   addEventListener("pageshow", () => say("here"));
   addEventListener("pagehide", () => say("bye"));
 
+  document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.addEventListener("click", async () => {

@@ -5,6 +5,7 @@ Libraries are imported by the worker when a task runs, so that the server stays 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from slogan.studio.choices import ROLES, LogChoice
 from slogan.studio.work.facts import Seen, Sizes
 
 if TYPE_CHECKING:
+    from slogan.logs.header import ColumnKind
     from slogan.progress import Progress
 
 
@@ -43,6 +45,7 @@ class Look:
             encoding=choice.encoding,
             sql=choice.sql,
         )
+        found_columns = header_of(form, schema, roles).columns
         seen = Seen(
             format=form.format,
             compression=form.compression,
@@ -51,8 +54,8 @@ class Look:
             header=form.header,
             files=len(form.files),
             database="" if form.table is None else str(form.table),
-            columns=header_of(form, schema, roles).columns,
-            rows=preview(form, schema),
+            columns=found_columns,
+            rows=preview(form, found_columns),
             roles={},
             emptied=(),
             items=PAIRS,
@@ -60,9 +63,30 @@ class Look:
         try:
             log = choice.log()
         except MissingColumnError as error:
+            if form.header and form.format in ("tsv", "csv") and _is_row(found_columns):
+                return replace(seen, columns=_numbered(found_columns), **_FIRST_LINE)
             return replace(seen, problem=error.problem, hint=error.hint)
         found = log.columns
         return replace(seen, roles=found.roles, emptied=found.emptied(), items=log.items)
+
+
+_LIKE_A_VALUE = re.compile(r"[0-9@./]")
+_FIRST_LINE = {
+    "problem": "the first line looks like a row, not like the names of the columns",
+    "hint": "say so below, and give the names of all columns",
+}
+
+
+def _is_row(columns: tuple[ColumnKind, ...]) -> bool:
+    """Whether names that fit no role are rather values of a row, which are not to be shown."""
+    return any(_LIKE_A_VALUE.search(column.name) for column in columns)
+
+
+def _numbered(columns: tuple[ColumnKind, ...]) -> tuple[ColumnKind, ...]:
+    return tuple(
+        replace(column, name=f"column {number}", role=None)
+        for number, column in enumerate(columns, start=1)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ from slogan.verification.plain_reader import Row
 
 COLUMNS = 'n BIGINT, "user" VARCHAR, query VARCHAR, url VARCHAR, clicks BIGINT'
 OF_EVENTS = "search BOOLEAN, second BIGINT, rank BIGINT, session VARCHAR"
+FILLED = "nullif(second, '') AS second, nullif(rank, '') AS rank, nullif(session, '') AS session"
+"""A column without any value has no type that DuckDB could find."""
 
 
 def arrays(rows: Sequence[Row], first: int, *, with_events: bool) -> dict[str, np.ndarray]:
@@ -18,7 +20,7 @@ def arrays(rows: Sequence[Row], first: int, *, with_events: bool) -> dict[str, n
     found["clicks"] = np.array([row.clicks for row in rows], dtype=np.int64)
     if with_events:
         found["search"] = np.array([row.is_search for row in rows], dtype=np.bool_)
-        for name in ("second", "rank", "session"):  # as texts, because they may be missing
+        for name in ("second", "rank", "session"):  # as texts, empty where they are missing
             values = [getattr(row, name) for row in rows]
-            found[name] = np.array([None if v is None else str(v) for v in values], dtype=object)
+            found[name] = np.array(["" if v is None else str(v) for v in values], dtype=object)
     return found

@@ -60,7 +60,7 @@ def rows_of(log: SearchLog, *, with_events: bool = False) -> Generator[Row]:
             clicked.add(line.key)
         elif line.key is not None and not line.click:
             texts.setdefault(line.key, set()).add(line.query)
-            searches[line.key] = line.events
+            searches[line.key] = _least(searches.get(line.key, {}), line.events)
     judge = _judge(log, with_events=with_events)
     events = log.columns.url is not None
     for line in _lines(log, faults=True):
@@ -73,6 +73,14 @@ def rows_of(log: SearchLog, *, with_events: bool = False) -> Generator[Row]:
     for key, found in texts.items():
         if not (events and key in clicked):
             yield judge(Line(user=key[0], query_id=key[1], events=searches[key]), found)
+
+
+def _least(one: Mapping[str, str | None], other: Mapping[str, str | None]) -> dict[str, str | None]:
+    """For each role the lesser of two texts, as far as they are there."""
+    return {
+        role: min((known for known in (one.get(role), text) if known is not None), default=None)
+        for role, text in other.items()
+    }
 
 
 def _judge(log: SearchLog, *, with_events: bool) -> Callable[[Line, Iterable[str]], Row]:
