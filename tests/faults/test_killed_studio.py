@@ -63,7 +63,7 @@ class Doomed:
         assert len(list(temporary(self.folder).iterdir())) == 1  # an earlier one's is gone
 
     def release(self, **order):
-        """Ask for a release; its folder, the steps it came to, and the page that follows."""
+        """Ask for a release; its folder, its steps, and the page that follows."""
         if self.person is None:
             self.start()
         self.order.write_text(json.dumps(order))
