@@ -240,7 +240,7 @@ def inside(monkeypatch, tmp_path, **waiting):
     assert list(temporary(tmp_path).iterdir()) == []
 
 
-def test_an_error_of_ours_says_where_and_quotes_nothing(monkeypatch, tmp_path, capfd):
+def test_an_error_of_ours_says_where_and_quotes_nothing(monkeypatch, tmp_path, capfd, caplog):
     def broken(*_words):
         raise ValueError(SECRET)
 
@@ -255,7 +255,7 @@ def test_an_error_of_ours_says_where_and_quotes_nothing(monkeypatch, tmp_path, c
     assert "Internal error: ValueError at test_attacks.py" in page
     assert answer.getheader("cache-control") == "no-store"
     assert answer.getheader("content-security-policy") == HEADERS["content-security-policy"]
-    assert SECRET not in page + said.out + said.err
+    assert SECRET not in page + said.out + said.err + caplog.text
 
 
 def test_a_studio_that_is_left_alone_ends(monkeypatch, tmp_path):
