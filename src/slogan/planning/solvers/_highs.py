@@ -313,7 +313,7 @@ def _ready(problem: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)
     highs.setOptionValue("mip_rel_gap", effort.gap)
-    # On very regular logs its search for symmetries ends neither by the time limit nor if cancelled.
+    # On very regular logs its search for symmetries takes minutes, and nothing stops it.
     highs.setOptionValue("mip_detect_symmetry", False)
     if effort.goal < np.inf:
         # Values are whole clicks there, so this stops at the first that reaches the goal.
