@@ -84,7 +84,7 @@ PLACES = ["/proc/self/mem", "/proc/self/environ", "/dev/zero", "../../../../etc/
 @pytest.mark.parametrize(
     "place", [*PLACES, "http://127.0.0.1:1/a.tsv", "s3://logs/a.tsv", "x" * 9999]
 )
-def test_what_is_no_log_is_refused(running, place):
+def test_what_cannot_be_a_log_is_refused(running, place):
     """Neither a device that never ends nor another machine is read."""
     begin = time.monotonic()
     page = running.send("", running.page, "source", source=place)
