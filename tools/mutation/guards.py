@@ -59,7 +59,11 @@ _GUARDS = {
     ],
     "dp/sums.py": _STAGES,
     "dp/selection/_weights.py": _SELECTION,
-    "dp/selection/pooled.py": _SELECTION,
+    "dp/selection/pooled.py": [
+        *_SELECTION,
+        "tests/unit/dp/selection/test_backing.py",
+        "tests/unit/dp/selection/test_listed.py",
+    ],
     "dp/selection/_look.py": ["tests/unit/dp/selection/test_look.py"],
     "dp/selection/__init__.py": ["tests/unit/dp/selection/test_look.py"],
     "dp/one_pair.py": ["tests/unit/dp/test_one_pair.py"],
