@@ -92,7 +92,7 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     page.locator("table.preview").wait_for()
     for label, choice in reading:
         if not page.locator(f"#{label}").is_visible():
-            page.get_by_text("Is this not right?").click()
+            page.get_by_text("Change how it is read").click()
         page.locator(f"#{label}").select_option(choice)
     if reading:
         page.get_by_role("button", name="Read it like this").click()

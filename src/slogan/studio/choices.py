@@ -96,14 +96,21 @@ class Command:
     """The options of the verb itself."""
 
     @property
-    def line(self) -> str:
-        """Ready to be pasted into a shell."""
-        words = ["slogan", self.verb, *self.names]
+    def parts(self) -> tuple[str, ...]:
+        """The words of the command, each option with its value."""
+        parts = ["slogan", self.verb, *map(shlex.quote, self.names)]
         for name, value in {**(self.reading or {}), **(self.own or {})}.items():
             option = f"--{name.replace('_', '-')}"
-            words += [] if value in (None, False) else [option]
-            words += [value] if isinstance(value, str) else []
-        return shlex.join(words)
+            if isinstance(value, str):
+                parts.append(f"{option} {shlex.quote(value)}")
+            elif value:
+                parts.append(option)
+        return tuple(parts)
+
+    @property
+    def line(self) -> str:
+        """Ready to be pasted into a shell."""
+        return " ".join(self.parts)
 
     @property
     def toml(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os.path import expanduser
 from typing import TYPE_CHECKING
 
 from slogan.errors import OptionError
@@ -141,11 +142,12 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
             count(studio, case)
         return "inspect"
     if step == "reading":
-        choice = _reading(case.log, form)
+        choice = _reading(case, form)
     elif form.upload is not None:
         choice = LogChoice(source=str(form.upload.file), uploaded=form.upload.name)
     else:
-        source, table = form.text("source"), form.text("table")
+        # A Path would change an address: s3://logs.
+        source, table = expanduser(form.text("source")), form.text("table")  # noqa: PTH111
         if not source:
             raise OptionError("no log is named", hint="type its path, or choose a file")
         sql = None if table else form.given("sql")
@@ -171,11 +173,12 @@ def load(studio: Studio, case: Case, choice: LogChoice) -> None:
     studio.start(case, "Looking at the file", Look(log=choice), keep)
 
 
-def _reading(log: LogChoice, form: Form) -> LogChoice:
+def _reading(case: Case, form: Form) -> LogChoice:
     """The choice with the controls as they are; those at their guess are left out."""
+    log, found = case.log, {} if case.seen is None else case.seen.roles
+    guessed = {role: found.get(role, NO_COLUMN) for role in ROLES if getattr(log, role) is None}
     roles = {
-        role: None if form.text(role) == form.text(f"{role}-found") else form.given(role)
-        for role in ROLES
+        role: None if form.text(role) == guessed.get(role) else form.given(role) for role in ROLES
     }
     header = form.text("header") or "yes"
     return replace(
@@ -204,5 +207,11 @@ def command(_studio: Studio, case: Case) -> Command | None:
 
 
 SCREEN = Screen(
-    name="load", label="Load", view=view, act=act, command=command, opens=lambda _case: True
+    name="load",
+    label="Load",
+    view=view,
+    act=act,
+    command=command,
+    opens=lambda _case: True,
+    practice="This log is made up. Answer the question below its columns, and go on.",
 )

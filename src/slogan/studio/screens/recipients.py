@@ -144,4 +144,5 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: case.sizes is not None and bool(case.sizes.shared.pairs),
+    practice="Choose the web, and call the people shop-customers.",
 )

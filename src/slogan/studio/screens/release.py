@@ -142,7 +142,7 @@ def _sentence(case: Case, ledger: LedgerView, *, after: str) -> str:
     return (
         f"You will spend ε = {stop.epsilon} at δ = {stop.delta} on {ledger.population}.{total} "
         "This cannot be undone."
-    )
+    ).replace(" = ", "\u00a0=\u00a0")
 
 
 def _place(studio: Studio, case: Case) -> str:
@@ -214,7 +214,7 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
 def _output(plan: Plan) -> str:
     if not plan.output:
         raise OptionError("the release has no folder", hint="name a new one")
-    return plan.output
+    return str(Path(plan.output).expanduser())
 
 
 def command(studio: Studio, case: Case) -> Command | None:
@@ -248,4 +248,6 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: case.stop is not None,
+    practice="Give it a title. Break something first: press the button without ticking the box, or "
+    "name a folder that exists.",
 )
