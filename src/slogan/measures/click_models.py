@@ -178,7 +178,11 @@ def _unseen(pages: Pages, mean: float) -> Floats:
 
 
 def _share(part: float, whole: float) -> float:
-    return float(part / whole) if whole else 0.5
+    """The share of clicks, with one more result that is clicked and one that is not.
+
+    Else a release in which every result is clicked would make models sure of that.
+    """
+    return float((part + 1) / (whole + 2))
 
 
 def position_based_chances(cells: Cells, trained: Trained, _pages: Pages) -> Floats:

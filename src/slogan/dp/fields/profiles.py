@@ -12,7 +12,7 @@ import numpy as np
 from scipy.fft import dct, idct
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.fields.statistics import FieldStatistics, Kinds
+from slogan.dp.fields.statistics import CLEAR, FieldStatistics, Kinds
 from slogan.dp.fields.sums import (
     AGAIN,
     COUNTED_SESSIONS,
@@ -312,7 +312,7 @@ def unclicked_shares(noisy: Floats | None, kinds: Kinds, deviation: float) -> Fl
         return np.zeros(kinds.number)
     clicks, searches = noisy.reshape(-1, 2).T
     whole = float(searches.sum()) / max(float(clicks.sum()), 1.0)
-    if searches.sum() < 3 * deviation * len(searches) ** 0.5:
+    if searches.sum() < CLEAR * deviation * len(searches) ** 0.5:
         return np.zeros(kinds.number)
     counted = np.maximum(clicks, deviation)
     beyond = searches - whole * counted

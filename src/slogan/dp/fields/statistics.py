@@ -43,7 +43,8 @@ COARSE = {
 DROWNED = 0.25
 """A stage is left out if the noise of these is expected to exceed this part of what users add."""
 CLEAR = 2.0
-"""A column is filled if the sum of what was measured exceeds its noise by this factor."""
+"""A column is filled, and searches without a click are made up, if the sum of what was measured
+exceeds its noise by this factor."""
 MOST_NOISE = 1000.0
 """A larger part is stated as this one."""
 ALL_USERS = ("hours", "days")
