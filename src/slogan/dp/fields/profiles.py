@@ -186,7 +186,7 @@ def _kept(noisy: Floats, towards: Floats, least: float) -> Floats:
     if total <= 0:
         return towards
     beyond = noisy - total * towards
-    part = np.maximum(0.0, 1 - least**2 / np.maximum(beyond**2, 1e-300))
+    part = 1 - (least / np.maximum(np.abs(beyond), max(least, 1e-300))) ** 2
     return _shares(total * towards + beyond * part)
 
 
