@@ -154,8 +154,11 @@ def words_of(page):
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-def to_budget(person, source, recipient="web", population="people", users="600", **reading):
-    """From the list of logs to the page on which a budget was chosen."""
+def to_budget(person, source, recipient="web", people=None, users="600", **reading):
+    """From the list of logs to the page on which a budget was chosen.
+
+    `people` are the fields of a population; without them it is a new one.
+    """
     _, home = person.get("/")
     page = person.send("/", home, "new")
     page = person.send("", page, "source", source=source)
@@ -165,9 +168,8 @@ def to_budget(person, source, recipient="web", population="people", users="600",
     at = Forms(page).forms[1][0].rpartition("/")[0].removeprefix(person.base)
     _, page = person.get(f"{at}/recipients")
     real = {"real_rows": "on"} if recipient == "reproduction" else {}
-    page = person.send(
-        "", page, "recipient", recipient=recipient, new_population=population, **real
-    )
+    people = people or {"new_population": "people"}
+    page = person.send("", page, "recipient", recipient=recipient, **people, **real)
     page = person.send("", page, "declare", users=users, clicks="2,5")
     place = re.search(r'id="stop"[^>]* value="(\d)"', page)[1]
     return at, person.send("", page, "stop", stop=place, next="choose")

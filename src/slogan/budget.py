@@ -63,7 +63,7 @@ def exp_rounded_down(power: Fraction) -> Fraction:
 
 
 def at_most(number: Number, digits: int = 4) -> str:
-    """A positive number for people, rounded up: 2.719 for e, 22,030 for e^10, 1e-06 for 1/10^6."""
+    """A positive number for people, rounded up: 2.719 for e, 22,030 for e^10, 1e-6 for 1/10^6."""
     return _shown(number, digits, ROUND_CEILING)
 
 
@@ -78,12 +78,17 @@ def readable(number: float) -> str:
     return f"{number:,.0f}" if in_full else f"{number:,.6g}"
 
 
+def short(number: float | Fraction, digits: int = 6) -> str:
+    """A number for people, as they write it: 0.5, 1e-6."""
+    return f"{float(number):.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+
+
 def _shown(number: Number, digits: int, rounding: str) -> str:
     value, context = Fraction(str(number)), Context(prec=digits, rounding=rounding)
     shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
     if -5 < (power := shown.adjusted()) < 15:
         return f"{shown:,f}"
-    return f"{shown.scaleb(-power, context):f}e{power:+03d}"
+    return f"{shown.scaleb(-power, context):f}e{power}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from slogan.arrays import Ints, Narrow
+from slogan.arrays import Flags, Ints, Narrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,10 +186,13 @@ class Events:
     def sorted(self) -> "Events":
         """The same rows in their order."""
         keys = (self.second, self.pair, self.rank, self.session, self.query, self.count)
-        order = np.lexsort([key for key in (self.user, *keys) if key is not None][::-1])
+        return self.at(np.lexsort([key for key in (self.user, *keys) if key is not None][::-1]))
+
+    def at(self, rows: Ints | Flags) -> "Events":
+        """These rows of all columns, with all numbers unchanged."""
         names = ("user", "pair", "query", "count", "second", "rank", "session")
         columns = {name: getattr(self, name) for name in names}
-        return replace(self, **{n: c[order] for n, c in columns.items() if c is not None})
+        return replace(self, **{n: c[rows] for n, c in columns.items() if c is not None})
 
     def __repr__(self) -> str:
         return f"<Events: {len(self.user)} rows of {self.users} users, {self.days} days>"

@@ -21,7 +21,7 @@ from slogan.planning import planner
 from slogan.release import job
 from slogan.release.base import Release
 from slogan.report.pages import PUBLIC_PAGES
-from slogan.workflows import sanitize_private, synthesize
+from slogan.workflows import sanitize_private, synthetic_users
 
 # Released pairs come first by text, so that their numbers are the same in both logs.
 RELEASED = [(f"a query {n}", f"www.a{n}.com") for n in range(4)]
@@ -72,7 +72,7 @@ def forced(monkeypatch):
     )
     monkeypatch.setattr(planner, "sample_users", lambda hist, plan, rng: drawn)
     monkeypatch.setattr(sanitize_private, "capped_sample", lambda *_, **__: drawn)
-    for module, name in ((sanitize_private, "private_histogram"), (synthesize, "make_users")):
+    for module, name in ((sanitize_private, "private_histogram"), (synthetic_users, "make_users")):
         monkeypatch.setattr(module, name, replayed(getattr(module, name)))
     names = lambda n, kind, rng: [str(10 + i) for i in range(n)]  # noqa: E731
     monkeypatch.setattr(job, "fresh_pseudonyms", names)

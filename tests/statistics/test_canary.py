@@ -98,7 +98,7 @@ AT_THE_CAP = {"laplace_histogram": (20_000, 1), "gaussian_histogram": (2_000, 20
 BEYOND_THE_CAP = {
     "laplace_histogram": (200, 100),
     "gaussian_histogram": (200, 400),
-    "pooled": (60, 12_000),
+    "pooled": (200, 12_000),
 }
 LEVELS = {"laplace_histogram": "level", "gaussian_histogram": "quantile"}
 """What a selector computes its threshold by, if not by `threshold`."""

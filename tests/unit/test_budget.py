@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slogan.budget import PrivacyBudget, exact, exp_rounded_down, readable
+from slogan.budget import PrivacyBudget, exact, exp_rounded_down, readable, short
 from slogan.errors import BudgetError
 
 
@@ -126,3 +126,12 @@ def test_a_refusal_names_the_number_that_was_given():
 )
 def test_large_numbers_are_not_written_as_powers_of_ten(number, shown):
     assert readable(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(1e-6, "1e-6"), (5e-07, "5e-7"), (2, "2"), (0.5, "0.5"), (1e-10, "1e-10"), (1e20, "1e20")],
+)
+def test_powers_of_ten_are_short(number, shown):
+    assert short(number) == shown
+    assert float(shown) == number

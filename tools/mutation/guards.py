@@ -22,6 +22,9 @@ _STAGES = [
     "tests/unit/dp/test_sums_private_counts.py",
     "tests/unit/dp/test_statistics_stages.py",
 ]
+_FIELDS = ["tests/unit/dp/fields/test_sums.py", "tests/unit/dp/fields/test_statistics.py"]
+_UBI = ["tests/unit/verification/ubi/test_written.py"]
+_EVENTS = ["tests/unit/engines/test_events.py", *_UBI]
 _BOOKS = ["tests/unit/ledger/test_entries.py", "tests/unit/ledger/test_ledger.py"]
 _LEDGER = [
     *_BOOKS,
@@ -69,6 +72,14 @@ _GUARDS = {
         "tests/unit/verification/contributions/test_one_pair.py"
     ],
     "verification/contributions/look.py": ["tests/unit/verification/test_forgeries.py"],
+    "dp/fields/statistics.py": _FIELDS,
+    "dp/fields/sums.py": _FIELDS,
+    "verification/fields/__init__.py": ["tests/unit/verification/fields/test_fields.py"],
+    **{
+        f"verification/events/{name}.py": _EVENTS
+        for name in ("checks", "form", "reader", "table", "written")
+    },
+    **{f"verification/ubi/{name}.py": _UBI for name in ("reader", "written")},
     "verification/public_knowledge.py": ["tests/unit/workflows/test_synthesize_public.py"],
     **{
         f"verification/passport/{name}.py": ["tests/unit/verification/test_passport.py"]
@@ -120,4 +131,9 @@ _GUARDS = {
 GUARDS = {f"src/slogan/{file}": tests for file, tests in _GUARDS.items()}
 
 # These compute after the noise, from public data: they can be wrong, but reveal nothing.
-AFTER_THE_NOISE = {f"src/slogan/dp/{name}.py" for name in ("grouping", "swaps", "synthesis")}
+_USEFUL = ("departures", "grouping", "swaps", "synthesis")
+_USEFUL_FIELDS = ("arrangement", "loops", "profiles")
+AFTER_THE_NOISE = {
+    *(f"src/slogan/dp/{name}.py" for name in _USEFUL),
+    *(f"src/slogan/dp/fields/{name}.py" for name in _USEFUL_FIELDS),
+}

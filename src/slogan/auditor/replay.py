@@ -217,7 +217,9 @@ class Recording:
 
     def add_up_rows(self, real: Any, events: Events, *more: Any) -> Ints:
         """Sums about time, rank and session, of all users and of each attacked one alone."""
-        self._own = {int(user): real(_rows_of(events, int(user)), *more) for user in self._attacked}
+        self._own = {
+            int(user): real(events.at(events.user == user), *more) for user in self._attacked
+        }
         return real(events, *more)
 
     def noisy_sums(
@@ -426,21 +428,6 @@ def _alone(hist: PairHistogram, user: int) -> PairHistogram:
     """One user's rows, with all numbers unchanged."""
     rows = hist.user == user
     return replace(hist, user=hist.user[rows], pair=hist.pair[rows], count=hist.count[rows])
-
-
-def _rows_of(events: Events, user: int) -> Events:
-    """The rows of one user, with all numbers unchanged."""
-    rows = events.user == user
-    return replace(
-        events,
-        user=events.user[rows],
-        pair=events.pair[rows],
-        query=events.query[rows],
-        count=events.count[rows],
-        second=None if events.second is None else events.second[rows],
-        rank=None if events.rank is None else events.rank[rows],
-        session=None if events.session is None else events.session[rows],
-    )
 
 
 def _known(listed: Ints) -> dict[str, Ints]:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from slogan.budget import short
 from slogan.cli.terminal import Json, show, watching
 
 if TYPE_CHECKING:
@@ -67,12 +68,13 @@ def text(story: Story) -> RenderableType:
     ]
     made_up = [
         f"  Whether a person was in the log changes the odds by at most e^ε, ε = "
-        f"{synthetic.summary.epsilon:g}, except with chance δ = {synthetic.summary.delta:g}.",
+        f"{short(synthetic.summary.epsilon)}, except with chance δ = "
+        f"{short(synthetic.summary.delta)}.",
         *_lines(story.synthetic),
     ]
     real = [
         f"  The paper's method, for people who may see the log: e^ε = {budget.exp_epsilon}, "
-        f"δ = {budget.delta_value:g}. Its counts are not protected.",
+        f"δ = {short(budget.delta_value)}. Its counts are not protected.",
         *(line for release in story.releases for line in _lines(release)),
     ]
     end = [

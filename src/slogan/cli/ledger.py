@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
-from slogan.budget import at_most
+from slogan.budget import at_most, short
 from slogan.cli.options import Capping
 from slogan.cli.terminal import Json, show, table, with_notes
 
@@ -143,7 +143,7 @@ def _parts(cost: Costs) -> str:
 
 
 def _short(fraction: Fraction) -> str:
-    return f"{float(fraction):.4g}"
+    return short(fraction, 4)
 
 
 def _totals(books: Books) -> list[str]:
@@ -152,10 +152,9 @@ def _totals(books: Books) -> list[str]:
     spent = (
         "more δ than that" if reached is None else f"ε = {at_most(reached, 3) if reached else 0}"
     )
-    cap = "" if books.cap is None else f" of {composed.epsilon:g}"
-    lines = [
-        f"{number:,} release{'s' * (number != 1)}. Spent: {spent}{cap} (at δ = {composed.delta:g})."
-    ]
+    spent += "" if books.cap is None else f" of {short(composed.epsilon)}"
+    spent += f" (at δ = {short(composed.delta)})"
+    lines = [f"{number:,} release{'s' * (number != 1)}. Spent: {spent}."]
     if reserved:
         lines.append(
             f"{reserved:,} runs are not finished or were killed. Their planned cost counts."
@@ -182,4 +181,6 @@ def _room(books: Books) -> str:
     if books.cap is None:
         return "–"
     room = books.room
-    return "nothing" if room is None else f"up to ε = {room.epsilon:g}, δ = {room.delta:g}"
+    return (
+        "nothing" if room is None else f"up to ε = {short(room.epsilon)}, δ = {short(room.delta)}"
+    )

@@ -361,6 +361,8 @@ def announce(log: SearchLog, *, fills: bool = False) -> SearchLog:
         emptied, kept = columns.emptied(filled), columns.kept_fields(filled)
         for line in emptied_columns(emptied, kept, "will come back"):
             _say(line)
+        if fills and emptied and not filled:
+            _say("Name those of time, rank and session to fill them: --time, --rank, --session.")
         for line in undated(log) if fills else ():
             _say(line)
         if log.format == "ubi":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from slogan.budget import Number, PrivacyBudget, exact
+from slogan.budget import Number, PrivacyBudget, exact, short
 from slogan.dp.accounting import SET_ASIDE, TINIEST, Cost, delta_at, gaussian_epsilon, gaussian_room
 from slogan.errors import BudgetError
 
@@ -58,8 +58,8 @@ class Cap:
     def __post_init__(self) -> None:
         if delta_at(self.epsilon, self.limits) > self.delta:
             raise BudgetError(
-                f"limits that are not (ε, δ)-DP for ε = {float(self.epsilon):g} and "
-                f"δ = {float(self.delta):g}",
+                f"limits that are not (ε, δ)-DP for ε = {short(self.epsilon)} and "
+                f"δ = {short(self.delta)}",
                 hint="set the cap by its ε and δ, and let the limits follow from them",
             )
 

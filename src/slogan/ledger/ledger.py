@@ -17,6 +17,7 @@ from typing import Any
 
 from platformdirs import user_data_path
 
+from slogan.budget import short
 from slogan.dp.accounting import Cost, rounded_up
 from slogan.errors import (
     BudgetRefusedError,
@@ -387,7 +388,7 @@ def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
         return
     left = "no further release"
     if room := cap.room(books.spent):
-        left = f"one release with epsilon = {room.epsilon:g} and delta = {room.delta:g}"
+        left = f"one release with epsilon = {short(room.epsilon)} and delta = {short(room.delta)}"
     raise BudgetRefusedError(
         f"the release would exceed the cap of population {name!r}: it costs {_words(charge.cost)}, "
         f"and what remains is {_words(cap.remaining(books.spent))}; that is room for {left}",
@@ -397,5 +398,7 @@ def _require(books: Books, charge: Charge, *, allow_unaccounted: bool) -> None:
 
 def _words(cost: Cost) -> str:
     parts = cost.parts().items()
-    named = [f"{name.replace('_', ' ')} = {rounded_up(part):.4g}" for name, part in parts if part]
+    named = [
+        f"{name.replace('_', ' ')} = {short(rounded_up(part), 4)}" for name, part in parts if part
+    ]
     return ", ".join(named) or "nothing"

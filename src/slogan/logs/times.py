@@ -195,8 +195,8 @@ def format_from(given: str, column: str | None, *, typed: bool) -> str:
             return _AOL
         raise OptionError(
             "texts do not declare how they write times, and values are not looked at",
-            hint="add --time-format iso, epoch, epoch-ms, or a pattern such as "
-            f"'{_AOL.replace('-', '/')}'",
+            hint="add --time-format iso (2026-01-31 09:30:00), epoch, epoch-ms, or a pattern such "
+            f"as '{_AOL.replace('-', '/')}'",
         )
     if given in ("epoch", "epoch-ms") or re.fullmatch(f"iso(Z|{_OFFSET})?", given):
         return given

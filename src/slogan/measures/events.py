@@ -101,7 +101,7 @@ class ComparedEvents:
 
         def part(events: Events) -> Events:
             clicked, query = _within(events.pair, held), _within(events.query, searched)
-            return rows_of(events, np.where(events.pair >= 0, clicked, query))
+            return events.at(np.where(events.pair >= 0, clicked, query))
 
         return replace(self, log=part(self.log), output=part(self.output))
 
@@ -129,14 +129,14 @@ class ComparedEvents:
         """A random sample in place of the output: as many clicks and searches without one."""
         count = sampled(self.log.count, int(self.output.count.sum()), rng)
         drawn = np.flatnonzero(count)
-        sample = replace(rows_of(self.log, drawn), count=count[drawn])
+        sample = replace(self.log.at(drawn), count=count[drawn])
         return replace(self, output=sample, same_users=True, release=self.release or self.output)
 
     def _filled(self, wanted: Callable[[Events], Flags | None]) -> Both[Events] | None:
         flags = wanted(self.log), wanted(self.output)
         if flags[0] is None or flags[1] is None or not (flags[0].any() and flags[1].any()):
             return None
-        return Both(rows_of(self.log, flags[0]), rows_of(self.output, flags[1]))
+        return Both(self.log.at(flags[0]), self.output.at(flags[1]))
 
     def __repr__(self) -> str:
         return f"<ComparedEvents: {self.log}, {self.output}>"
@@ -154,20 +154,6 @@ def _within(numbers: Ints, wanted: Flags) -> Flags:
 
 def _has_session(events: Events) -> Flags | None:
     return None if events.session is None else events.session >= 0
-
-
-def rows_of(events: Events, rows: Flags | Ints) -> Events:
-    """These rows of all columns."""
-    return replace(
-        events,
-        user=events.user[rows],
-        pair=events.pair[rows],
-        query=events.query[rows],
-        count=events.count[rows],
-        second=None if events.second is None else events.second[rows],
-        rank=None if events.rank is None else events.rank[rows],
-        session=None if events.session is None else events.session[rows],
-    )
 
 
 def named_searches(events: Events) -> Searches:

@@ -274,7 +274,8 @@ class CuratorPage(Page):
             for part in c.parts
         ]
         # What counts whole things is bounded by a whole number.
-        bound = floor(c.bound) if objectives.load(c.objective).is_packing else c.bound
+        known = c.objective in objectives.names()
+        bound = floor(c.bound) if known and objectives.load(c.objective).is_packing else c.bound
         return [
             Fact(objective, readable(c.value), solved),
             *parts,

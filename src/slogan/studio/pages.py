@@ -44,6 +44,7 @@ class Page:
     base: str
     form_token: str
     demo: bool
+    practice: str = ""
     rail: tuple[RailStep, ...] = ()
     case: Case | None = None
     here: str = ""
@@ -61,6 +62,7 @@ def screen_page(studio: Studio, case: Case, screen: Screen) -> Response:
         base=studio.base,
         form_token=studio.form_token,
         demo=studio.demo,
+        practice=screen.practice if studio.demo else "",
         rail=tuple(
             RailStep(
                 label=step.label,

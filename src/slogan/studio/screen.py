@@ -26,3 +26,5 @@ class Screen:
     command: Callable[[Studio, Case], Command | None]
     opens: Callable[[Case], bool]
     """Whether what comes before is done."""
+    practice: str
+    """What to try in a demo."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from slogan.errors import OptionError
 from slogan.storage.folders import scratch_folder
@@ -40,6 +41,13 @@ class Waiting:
     """After the last tab was closed: another page may be on its way."""
 
 
+class _Protocol(H11Protocol):
+    """HTTP; what is not a request is not answered, since the guard's headers would be missing."""
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  its name is uvicorn's
+        self.transport.close()
+
+
 def serve(
     log: str = "",
     *,
@@ -59,7 +67,8 @@ def serve(
         announce: Gets the address to open.
         waiting: How long to wait for the browser.
     """
-    logging.getLogger("python_multipart").setLevel(logging.CRITICAL + 1)
+    for name in ("python_multipart", "uvicorn.error", "asyncio"):  # they may quote a request
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with _listening(port) as listener, scratch_folder() as folder:
         for name in ("uploads", "work"):
             (folder / name).mkdir(mode=0o700)
@@ -77,10 +86,13 @@ def serve(
                 application(studio),
                 access_log=False,
                 log_config=None,
+                http=_Protocol,
                 lifespan="off",
+                proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=1,
                 h11_max_incomplete_event_size=1 << 16,
+                ws="none",
             )
         )
         try:
@@ -122,11 +134,15 @@ def _begin(studio: Studio, log: str) -> None:
         from slogan.studio.work.tasks import MakeUp
 
         case, file = studio.new_case(), studio.folder / "clicks.tsv"
+        case.log = LogChoice(source=str(file))
 
-        def keep(_result: object) -> None:
-            case.log = LogChoice(source=str(file))
-
-        studio.start(case, "Making up a log", MakeUp(file=file), keep)
+        studio.start(
+            case,
+            "Making up a log",
+            MakeUp(file=file),
+            keep=lambda _result: None,
+            following=lambda: load(studio, case, case.log),
+        )
 
 
 async def _run(

@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from slogan.errors import OptionError
+from slogan.errors import OptionError, StorageError
 from slogan.storage.untrusted import modest
 
 if TYPE_CHECKING:
@@ -53,17 +53,30 @@ def archive(studio: Studio, case: Case) -> Response:
         raise HTTPException(404)
     if not examined.ok:
         raise OptionError("this release was not verified", hint="do not publish it")
-    public, file = Path(case.release) / "public", studio.folder / f"{token_hex(8)}.zip"
-    with zipfile.ZipFile(file, "x", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(path for path in public.rglob("*") if path.is_file()):
-            name = zipfile.ZipInfo(f"release/{path.relative_to(public).as_posix()}", _TIME)
-            name.compress_type, name.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            with path.open("rb") as source, packed.open(name, "w", force_zip64=True) as target:
-                while piece := source.read(1 << 20):
-                    target.write(piece)
+    file = studio.folder / f"{token_hex(8)}.zip"
+    try:
+        _pack(Path(case.release) / "public", file)
+    except OSError as cause:
+        file.unlink(missing_ok=True)
+        raise StorageError(
+            f"the zip cannot be written: {cause.strerror}", hint="copy the folder public/ instead"
+        ) from cause
     return FileResponse(
         file,
         media_type="application/zip",
         filename="release.zip",
         background=BackgroundTask(file.unlink),
     )
+
+
+def _pack(public: Path, file: Path) -> None:
+    """Every plain file; a link could lead to a file that was never released."""
+    with zipfile.ZipFile(file, "x", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(public.rglob("*")):
+            if path.is_symlink() or not path.is_file():
+                continue
+            name = zipfile.ZipInfo(f"release/{path.relative_to(public).as_posix()}", _TIME)
+            name.compress_type, name.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with path.open("rb") as source, packed.open(name, "w", force_zip64=True) as target:
+                while piece := source.read(1 << 20):
+                    target.write(piece)

@@ -239,17 +239,18 @@ def test_half_the_noise_of_a_selection_is_caught(log):
 
 @pytest.mark.parametrize("selector", ["pooled", "weighted_gaussian"])
 def test_unbounded_contributions_are_caught(log, selector):
-    real = pooled.spread
-
     def uncapped(hist, rng, most=None):
         return contributions(hist, rng, hist.pairs)
 
-    def longer(chosen, halvings, heaviest):
+    def longer(what):
         """What pooled allows one pair of a user at the cap, it then allows beyond it."""
-        return real(chosen, halvings, np.pad(heaviest, (0, 2_000), mode="edge"))
+        real = getattr(pooled, what)
+        return patch.object(
+            pooled, what, lambda *given: real(*given[:-1], np.pad(given[-1], (0, 2_000), "edge"))
+        )
 
     module = load_module(selection.__name__, selector)
-    with patch.object(module, "capped", uncapped), patch.object(pooled, "spread", longer):
+    with patch.object(module, "capped", uncapped), longer("spread"), longer("caps"):
         assert "selection" in caught(choosing(log, selector))
 
 

@@ -245,9 +245,9 @@ def contributions_follow_the_number_of_a_user():
 
 @broken(SYNTHETIC, "replay")
 def kinds_are_numbered_by_raw_counts():
-    def measure(real, hist, selected, spending, group, **options):
+    def measure(real, hist, selected, spending, group, *given, **options):
         raw = hist.pair_total.astype(float)
-        return real(hist, selected, spending, lambda p, _: group(p, raw[p]), **options)
+        return real(hist, selected, spending, lambda p, _: group(p, raw[p]), *given, **options)
 
     with patched((synthetic_users, "measure", measure)):
         yield
@@ -536,7 +536,7 @@ def one_pair_is_drawn_twice_and_the_larger_release_kept():
     def made(real, *given, **options):
         return max((real(*given, **options) for _ in range(2)), key=lambda made: made[0].clicks)
 
-    with patched((steward, "make_users_of_one", made)):
+    with patched((synthetic_users, "make_users_of_one", made)):
         yield
 
 
@@ -696,14 +696,15 @@ def rows_after_a_bad_row_are_lost():
 
 @broken(BOTH, "replay", "jsonl")
 def the_type_of_ids_follows_their_values():
-    def types(real, sql, log, source):
-        (texts,) = sql.execute(
-            "SELECT count(*) FROM rows WHERE NOT regexp_full_match(name, '[0-9]+') "
-            "AND name NOT LIKE 'slogan%'"
-        ).fetchall()[0]
-        return real(sql, log, source) | ({} if texts else {log.columns.user: "BIGINT"})
+    def count(real, host, log, **options):
+        counted = real(host, log, **options)
+        texts = "NOT regexp_full_match(name, '[0-9]+') AND name NOT LIKE 'slogan%'"
+        found = host._sql.execute(f"SELECT count(*) FROM rows WHERE {texts}").fetchone()
+        if found == (0,):
+            host._types |= {log.columns.user: "BIGINT"}
+        return counted
 
-    with patched((duckdb_engine, "column_types", types)):
+    with patched((duckdb_engine.DuckDBEngine, "count", count)):
         yield
 
 

@@ -72,8 +72,8 @@ def test_show_header_says_what_each_column_is_read_as(here, save):
     assert roles == {
         "AnonID": "user",
         "Query": "query",
-        "QueryTime": None,
-        "ItemRank": None,
+        "QueryTime": "time",
+        "ItemRank": "rank",
         "ClickURL": "url",
     }
 

@@ -38,7 +38,7 @@ def test_a_release_is_recorded_and_a_capped_population_refuses_it_with_code_5(tm
     assert told["remaining"]["one_release"] == {"epsilon": 1.0, "delta": 1e-6}
     assert told["head"] in shown.stdout
     assert "cannot be accounted for" in shown.stdout
-    assert "Left for one more release: up to ε = 1, δ = 1e-06." in shown.stdout
+    assert "Left for one more release: up to ε = 1, δ = 1e-6." in shown.stdout
     assert shown.stderr == ""
     assert "web" in listed.stdout
     assert not (tmp_path / "more").exists()

@@ -280,7 +280,7 @@ def test_an_entry_is_not_changed_once_it_was_read():
 def test_no_cost_is_shown_as_nothing():
     assert _words(Cost()) == "nothing"
     assert _words(Cost(mu_squared=Fraction(1, 8), delta=Fraction(1, 2**20))) == (
-        "mu squared = 0.125, delta = 9.537e-07"
+        "mu squared = 0.125, delta = 9.537e-7"
     )
 
 

@@ -13,7 +13,6 @@ from slogan.measures.events import (
     group,
     named_searches,
     nth,
-    rows_of,
     shared_queries,
     variation,
 )
@@ -91,7 +90,7 @@ def test_rows_without_a_time_a_rank_or_a_session_are_left_out():
     assert found.timed.log.second.tolist() == [5, 6]
     assert found.ranked.log.pair.tolist() == [1]
     assert found.in_sessions.log.session.tolist() == [3, 4]
-    empty = rows_of(events, np.zeros(3, dtype=np.bool_))
+    empty = events.at(np.zeros(3, dtype=np.bool_))
     assert compared(events, empty).timed is None
 
 
@@ -107,7 +106,7 @@ def test_the_log_of_released_pairs_has_their_clicks_and_the_searches_of_their_qu
     found = both.by_basis(lambda c: len(c.log.user))
     assert (found.whole_log, found.released_pairs) == (5, 2)
     assert both.by_basis(lambda c: None) is None
-    nothing = compared(log, rows_of(output, np.zeros(2, dtype=np.bool_)))
+    nothing = compared(log, output.at(np.zeros(2, dtype=np.bool_)))
     assert len(nothing.of_released.log.user) == 0
 
 

@@ -339,7 +339,7 @@ def test_a_synthesis_that_breaks_before_it_draws_costs_nothing(log, ledger, engi
     def broken(*_, **__):
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(import_module("slogan.workflows.synthesize"), "make_users", broken)
+    monkeypatch.setattr(import_module("slogan.workflows.synthetic_users"), "make_users", broken)
     with pytest.raises(RuntimeError):
         library.synthesize(log, epsilon=1, delta="1e-6", ledger=ledger)
 

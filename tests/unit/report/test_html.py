@@ -229,6 +229,7 @@ def test_the_public_page_is_made_of_the_manifest_alone():
         "slogan.logs.words",
         "slogan.manifest.command",
         "slogan.manifest.coverage",
+        "slogan.manifest.fields",
         "slogan.manifest.manifest",
         "slogan.manifest.promise",
         "slogan.manifest.strictness",

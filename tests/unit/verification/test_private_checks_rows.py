@@ -62,7 +62,11 @@ class Release(SimpleNamespace):
     def __init__(self, budget, share="1/2"):
         written, fields = made(budget, share)
         stages = [SpentStage.model_validate(stage) for stage in deepcopy(written)]
-        manifest = SimpleNamespace(account=SimpleNamespace(stages=stages), parameters={**fields})
+        manifest = SimpleNamespace(
+            account=SimpleNamespace(stages=stages),
+            parameters={**fields},
+            log=SimpleNamespace(events=None),
+        )
         promised = bounds_of(budget.parameters())
         super().__init__(manifest=manifest, promised=promised, bounds=promised)
 

@@ -313,6 +313,8 @@ def _ready(problem: Model, effort: Effort, *, integer: bool) -> highspy.Highs:
     highs.silent()
     highs.setOptionValue("time_limit", effort.time_limit)
     highs.setOptionValue("mip_rel_gap", effort.gap)
+    # On very regular logs its search for symmetries takes minutes, and nothing stops it.
+    highs.setOptionValue("mip_detect_symmetry", False)
     if effort.goal < np.inf:
         # Values are whole clicks there, so this stops at the first that reaches the goal.
         highs.setOptionValue("objective_target", 0.5 - effort.goal)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slogan.budget import at_most
+from slogan.budget import at_most, short
 
 if TYPE_CHECKING:
     from slogan.dp.accounting import Cost
@@ -63,16 +63,16 @@ def ledger_view(studio: Studio, population: str) -> LedgerView:
         full = left is None
         room = "Nothing more fits."
         if left is not None:
-            room = f"One more release of made-up users fits: up to ε = {left.epsilon:g} at "
-            room += f"δ = {left.delta:g}."
+            room = f"One more release of made-up users fits: up to ε = {short(left.epsilon)} at "
+            room += f"δ = {short(left.delta)}."
     return LedgerView(
         population=books.population,
         file=str(books.file),
         head=books.head,
         releases=len(books.releases),
         spent=spent,
-        cap_epsilon="" if cap is None else f"{float(cap.epsilon):g}",
-        cap_delta="" if cap is None else f"{float(cap.delta):g}",
+        cap_epsilon="" if cap is None else short(cap.epsilon),
+        cap_delta="" if cap is None else short(cap.delta),
         percent=percent,
         room=room,
         full=full,
@@ -129,7 +129,7 @@ def _words(number: int, entry: Entry, books: Books) -> tuple[str, str, str] | No
         return "budgets were compared on the log: later choices depend on it", "", ""
     if isinstance(entry, CapSet):
         raised = "raised" if entry.raised else "set"
-        return f"cap {raised}: ε = {float(entry.epsilon):g}, δ = {float(entry.delta):g}", "", ""
+        return f"cap {raised}: ε = {short(entry.epsilon)}, δ = {short(entry.delta)}", "", ""
     if isinstance(entry, Returned | Settled):
         return None
     ends = books.runs.get(number)

@@ -204,4 +204,5 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: bool(case.recipient) and bool(case.population),
+    practice="Declare 2,500 people with 95 clicks each. Move the slider, and choose “usual”.",
 )

@@ -49,9 +49,9 @@ def view(_studio: Studio, case: Case) -> InspectView | None:
     sentences = (
         f"{whole.users:,} user-IDs made {whole.clicks:,} clicks on {whole.pairs:,} query-url "
         "pairs.",
-        f"{100 - percent} % of the clicks are on pairs of one user only. These can never be "
+        f"{100 - percent}% of the clicks are on pairs of one user only. These can never be "
         "released.",
-        f"{percent} % are on {shared.pairs:,} pairs that two users or more share. At most this "
+        f"{percent}% are on {shared.pairs:,} pairs that two users or more share. At most this "
         "part can be released, and usually much less.",
     )
     notes: list[str] = []
@@ -80,9 +80,9 @@ def _switches(case: Case) -> list[Switch]:
     fold = query = "What it gains is shown when it is off."
     if advice is not None:
         if not case.log.fold:
-            fold = f"{_more(advice.fold_pairs - shared.pairs, 'shared pair')} and "
-            fold += _more(advice.fold_clicks - shared.clicks, "click") + "."
-        query = f"{advice.shared_queries:,} queries would be shared, with "
+            pairs, clicks = advice.fold_pairs - shared.pairs, advice.fold_clicks - shared.clicks
+            fold = f"{_more(pairs, 'shared pair')}, {_more(clicks, 'click')}."
+        query = f"{advice.shared_queries:,} queries would be shared: "
         query += _more(advice.query_clicks - shared.clicks, "click") + "."
     switches = [
         Switch(
@@ -102,7 +102,7 @@ def _switches(case: Case) -> list[Switch]:
 
 
 def _more(number: int, what: str) -> str:
-    return f"{number:+,} {what}{'s' * (number != 1)}" if number else f"no more {what}s"
+    return f"{number:+,} {what}{'s' * (abs(number) != 1)}" if number else f"+0 {what}s"
 
 
 def count(studio: Studio, case: Case) -> None:
@@ -114,9 +114,7 @@ def count(studio: Studio, case: Case) -> None:
         assert isinstance(result, Sizes)  # noqa: S101  what the task returns
         case.sizes = result
         if case.seen is not None:
-            case.seen = replace(
-                case.seen, roles=result.roles, emptied=result.emptied, items=result.items
-            )
+            case.seen = replace(case.seen, roles=result.roles, items=result.items)
 
     studio.start(case, "Counting the log", Count(log=case.log), keep)
 
@@ -149,4 +147,5 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: case.seen is not None and bool(case.seen.roles) and bool(case.person),
+    practice="Tick “Release queries alone”, and count again. Then go back to pairs.",
 )

@@ -42,4 +42,5 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: bool(case.population),
+    practice="Try to raise the cap. It is refused.",
 )

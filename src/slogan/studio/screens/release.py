@@ -25,7 +25,7 @@ _NOTES = {
     "title": "The name of the data set.",
     "publisher": "Person or organisation that publishes it.",
     "contact": "Where to send questions, such as an e-mail address.",
-    "period": "When the searches were made, such as 2026-01 to 2026-03.",
+    "period": "First and last day, such as 2026-01-01/2026-03-31. Without it no times are made up.",
     "licence": "Terms of use, such as CC BY 4.0.",
     "region": "Where the searches come from, such as Germany.",
     "published": "Date of publication, such as 2026-12-01.",
@@ -142,7 +142,7 @@ def _sentence(case: Case, ledger: LedgerView, *, after: str) -> str:
     return (
         f"You will spend ε = {stop.epsilon} at δ = {stop.delta} on {ledger.population}.{total} "
         "This cannot be undone."
-    )
+    ).replace(" = ", "\u00a0=\u00a0")
 
 
 def _place(studio: Studio, case: Case) -> str:
@@ -214,7 +214,7 @@ def act(studio: Studio, case: Case, form: Form) -> str | None:
 def _output(plan: Plan) -> str:
     if not plan.output:
         raise OptionError("the release has no folder", hint="name a new one")
-    return plan.output
+    return str(Path(plan.output).expanduser())
 
 
 def command(studio: Studio, case: Case) -> Command | None:
@@ -238,6 +238,7 @@ def command(studio: Studio, case: Case) -> Command | None:
         "seed": seed,
     }
     options = case.log.options()
+    own |= {} if real_rows else case.log.event_options()
     return Command(verb=case.mode, names=[case.log.name], reading=options, own=own)
 
 
@@ -248,4 +249,6 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: case.stop is not None,
+    practice="Give it a title. Break something first: press the button without ticking the box, or "
+    "name a folder that exists.",
 )

@@ -72,4 +72,5 @@ SCREEN = Screen(
     act=act,
     command=command,
     opens=lambda case: bool(case.release),
+    practice="Withhold a query: the release is verified again, and its manifest says how many.",
 )

@@ -9,7 +9,10 @@
   addEventListener("pageshow", () => say("here"));
   addEventListener("pagehide", () => say("bye"));
 
-  document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  const step = document.querySelector(".rail [aria-current]");
+  const centre = () => step?.scrollIntoView({ block: "nearest", inline: "center" });
+  addEventListener("resize", centre);
+  centre();
 
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from slogan.budget import readable
+from slogan.budget import readable, short
 from slogan.errors import ReleaseExistsError
 from slogan.logs.words import PAIRS, worded
 from slogan.manifest.certificate import LogSizes, html_table
@@ -192,7 +192,7 @@ class Frontier(Study, Generic[PointT_co]):
         for delta in useful:
             points = self._line("value", delta)
             if not lines or lines[-1].points != points:
-                lines.append(Line(name=f"δ = {delta:g}", points=points))
+                lines.append(Line(name=f"δ = {short(delta)}", points=points))
         grows = self.mode == "sanitize" and objectives.load(self.objective).is_packing
         bound = self._line("size_bound", useful[-1]) if grows and useful else []
         most = Line(name="size limit", points=bound) if bound else None

@@ -8,7 +8,7 @@ from bench.cases import Case
 
 from slogan.planning.solvers import Effort
 from slogan.planning.solvers.packing import proof
-from slogan.planning.solvers.packing.presolve import packing
+from slogan.planning.solvers.packing.presolve import components, packing
 
 UNKNOWN = 2**53
 
@@ -26,6 +26,19 @@ def test_the_bound_is_known_while_branch_and_bound_runs():
 
     assert not finished
     assert counts.sum() <= bound <= seen < UNKNOWN
+
+
+def test_branch_and_bound_ends_in_time_where_all_pairs_look_alike():
+    """HiGHS's search for symmetries would take minutes here, and cannot be cancelled."""
+    whole = packing(Case("diversity", "planes", "2", "0.5").program(None))
+    (plane,) = (part for part in components(whole, small=0, most=5) if part.pairs == 133)
+    running = proof.on_counts(plane, Effort(time_limit=5.0, gap=0.0))
+    try:
+        in_time = running.ends_within(15.0)
+    finally:
+        running.cancel()
+
+    assert in_time
 
 
 def test_a_bound_is_a_whole_number_rounded_down_but_for_the_error_of_highs():
