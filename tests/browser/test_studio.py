@@ -3,20 +3,23 @@
 import json
 import re
 import shutil
+import threading
 import time
 import zipfile
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 from tests.browser.test_report_pages import (
     BROWSERS,
     FLAGS,
+    OUTLINED,
     STICKING_OUT,
     background,
     brightness,
-    grave,
 )
 from tests.commands import slogan
 from tests.helpers import write
@@ -29,6 +32,7 @@ WIDTHS = (400, 640, 1600)  # a telephone, twice the size on a small screen, a la
 BESIDE_THE_STEPS = STICKING_OUT.replace(".scroll,", ".scroll, .rail,")
 NAMES = [card.name for card in CARDS]
 PATIENCE = 120_000
+MARK = "zqsecret"
 
 
 def rows(users=400):
@@ -81,7 +85,9 @@ def no_check(_page, _name):
     """Look at nothing."""
 
 
-def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
+def walk(  # noqa: PLR0915
+    page, card, log, folder, *, population, size=("400", "4,0"), check=no_check, reading=()
+):
     """From the list of logs to the zip, as a person does; the zip's names."""
     page.get_by_role("link", name="slogan studio").click()
     page.get_by_role("heading", name="Your logs").wait_for()
@@ -113,8 +119,8 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     new.fill(population)
     check(page, "recipients")
     page.get_by_role("button", name="Next: explore budgets").click()
-    page.get_by_label("People in the log").fill(users)
-    page.get_by_label("Clicks of one person").fill("4,0")
+    page.get_by_label("People in the log").fill(size[0])
+    page.get_by_label("Clicks of one person").fill(size[1])
     check(page, "declare")
     page.get_by_role("button", name="Compare budgets").click()
     page.locator("#stop").wait_for()
@@ -141,14 +147,20 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     return names
 
 
+def findings(page):
+    """What axe finds, however small."""
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], node["target"]) for one in found for node in one["nodes"]]
+
+
 def looks_right(page, name):
-    """Light, dark, narrow, wide, on paper: nothing that axe calls grave, nothing sticking out."""
+    """Light, dark, narrow, wide, on paper: nothing that axe finds, nothing sticking out."""
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     page.texts.append(page.locator("body").inner_text())
-    assert grave(page) == [], name
+    assert findings(page) == [], name
     assert brightness(background(page)) > 0.9
     page.emulate_media(color_scheme="dark")
-    assert grave(page) == [], name
+    assert findings(page) == [], name
     assert brightness(background(page)) < 0.2
     page.emulate_media(color_scheme="light")
     for width in WIDTHS:
@@ -209,32 +221,152 @@ def test_the_way_without_a_script(chromium, log, tmp_path):
         assert page.locator("[data-copy]:visible").count() == 0
 
 
-def test_the_slider_moves_with_the_keyboard_and_shows_one_panel(chromium, log, tmp_path):
+def to(page, place):
+    """Move the focus there with the tab key, as people without a mouse do."""
+    place = page.locator(place) if isinstance(place, str) else place
+    for _ in range(80):
+        if place.evaluate("one => one === document.activeElement"):
+            assert page.evaluate(OUTLINED), page.evaluate("document.activeElement.outerHTML")
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not lead to {place}")
+
+
+def press(page, name, *, key="Enter", role="button"):
+    to(page, page.get_by_role(role, name=name, exact=True))
+    page.keyboard.press(key)
+
+
+def fill(page, name, text):
+    """Type into a field, over what is in it."""
+    to(page, f"#{name}")
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+
+
+def slide(page):
+    """Along the slider and back: it shows one budget at a time."""
+    page.locator(".stop.now").wait_for()  # the script has begun
+    to(page, "#stop")
+    before = page.locator("[data-now]").inner_text()
+    named = page.locator("section.panel:visible .person.named").count()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("[data-now]").inner_text() != before
+    assert page.locator("section.panel:visible .person.named").count() >= named
+    assert page.locator("section.panel:visible").count() == 2
+    assert page.locator(".stop.now").count() == 1
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("[data-now]").inner_text() == before
+
+
+def with_keys(page, log, folder):
+    """From the list of logs to the zip, by keyboard alone."""
+    press(page, "Load a log")
+    fill(page, "source", str(log))
+    press(page, "Load")
+    page.locator("table.preview").wait_for()
+    to(page, "#person-yes")
+    page.keyboard.press("Space")
+    press(page, "Next: inspect it")
+    page.locator(".big-line").first.wait_for()
+    press(page, "Next: who gets it?", role="link")
+    to(page, "#to-web")
+    page.keyboard.press("Space")
+    fill(page, "new_population", "people")
+    press(page, "Next: explore budgets")
+    fill(page, "users", "400")
+    page.keyboard.press("Enter")
+    page.locator("#stop").wait_for()
+    slide(page)
+    press(page, "Choose this budget")
+    fill(page, "output", str(folder))
+    to(page, "#confirmed")
+    page.keyboard.press("Space")
+    press(page, "Release, once")
+    page.locator(".verdict").wait_for()
+    to(page, "#query-0")
+    page.keyboard.press("Space")
+    press(page, "Withhold the ticked queries")
+    page.get_by_text("Withheld so far: 1").wait_for()
+    with page.expect_download() as download:
+        press(page, "Download release.zip", role="link")
+    assert download.value.path()
+
+
+def kept_by_the_browser(profile, text):
+    """The files of a browser's profile that hold a text, in either of its encodings."""
+    forms = (text.encode(), text.encode("utf-16-le"))
+    return [
+        file
+        for file in profile.rglob("*")
+        if file.is_file() and any(form in file.read_bytes() for form in forms)
+    ]
+
+
+def test_the_way_by_keyboard_leaves_no_query_in_the_profile_of_the_browser(chromium, tmp_path):
+    """Neither in its cache and its history, nor in what it restores after a crash."""
+    log = write(tmp_path / "clicks.tsv", [*rows(), *((f"{MARK}{k}", MARK, MARK, 1) for k in "ab")])
+    profile = tmp_path / "profile"
+    process, address = started(tmp_path)
+    path = next(filter(None, map(shutil.which, BROWSERS)))
+    with chromium.browser_type.launch_persistent_context(
+        profile, executable_path=path, args=FLAGS, accept_downloads=True
+    ) as context:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("button", name="Load a log").wait_for()
+        with_keys(page, log, tmp_path / "release")
+        titles = {page.title(), *(one.title() for one in context.pages)}
+    process.terminate()
+    process.wait(30)
+    process.stdout.close()
+
+    assert kept_by_the_browser(profile, "127.0.0.1")  # it was written
+    for text in ("heron", MARK):
+        assert kept_by_the_browser(profile, text) == []
+        assert not [title for title in titles if text in title]
+        assert text not in (tmp_path / "stderr.txt").read_text()
+
+
+EVIL = """<!doctype html><title>evil</title><iframe src="{own}"></iframe>
+<form method="post" action="{own}new" target="sink"><input name="form" value="{token}"></form>
+<iframe name="sink"></iframe><img src="{own}icon.svg"><script src="{own}studio.js"></script>
+<script>fetch("{own}new", {{method: "POST", mode: "no-cors", credentials: "include",
+headers: {{"Content-Type": "application/x-www-form-urlencoded"}}, body: "form={token}"}}
+).finally(() => {{ document.forms[0].submit();
+setTimeout(() => {{ document.title = "done" }}, 500) }})
+</script>"""
+
+
+def test_a_page_of_another_server_of_this_machine_gets_nothing_and_does_nothing(chromium, tmp_path):
+    """It knows the address and the token of forms, and the browser has the cookie."""
     with window(chromium, tmp_path) as page:
+        token = page.locator("input[name=form]").first.get_attribute("value")
+        text = EVIL.format(own=page.own, token=token).encode()
 
-        def move(page, name):
-            if name != "explore":
-                return
-            slider = page.locator("#stop")
-            page.locator(".stop.now").wait_for()  # the script has begun
-            slider.focus()
-            before = page.locator("[data-now]").inner_text()
-            named = page.locator("section.panel:visible .person.named").count()
-            page.keyboard.press("ArrowRight")
-            assert page.locator("[data-now]").inner_text() != before
-            assert page.locator("section.panel:visible .person.named").count() >= named
-            assert page.locator("section.panel:visible").count() == 2
-            assert page.locator(".stop.now").count() == 1
-            page.keyboard.press("ArrowLeft")
-            assert page.locator("[data-now]").inner_text() == before
-            raise StopHereError
+        class Evil(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("content-type", "text/html")
+                self.end_headers()
+                self.wfile.write(text)
 
-        with pytest.raises(StopHereError):
-            walk(page, "web", log, tmp_path / "release", population="people", check=move)
+            def log_message(self, *_words):
+                pass
 
-
-class StopHereError(Exception):
-    """Far enough."""
+        with ThreadingHTTPServer(("127.0.0.1", 0), Evil) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            other, answers = page.context.new_page(), []
+            other.on("response", lambda one: answers.append((one.url, one.status)))
+            other.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+            other.wait_for_function("document.title === 'done'")
+            assert not [frame for frame in other.frames if "Your logs" in frame.content()]
+            server.shutdown()
+        ours = [status for url, status in answers if url.startswith(page.own)]
+        assert set(ours) == {403}
+        page.reload()
+        page.get_by_text("No log yet.").wait_for()
 
 
 def test_the_studio_ends_with_its_tab(chromium, tmp_path):

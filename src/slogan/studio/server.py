@@ -134,13 +134,14 @@ def _begin(studio: Studio, log: str) -> None:
         from slogan.studio.work.tasks import MakeUp
 
         case, file = studio.new_case(), studio.folder / "clicks.tsv"
+        case.log = LogChoice(source=str(file))
 
         studio.start(
             case,
             "Making up a log",
             MakeUp(file=file),
             keep=lambda _result: None,
-            following=lambda: load(studio, case, LogChoice(source=str(file))),
+            following=lambda: load(studio, case, case.log),
         )
 
 

@@ -153,10 +153,18 @@ def test_a_released_page_is_a_sandbox_with_its_own_style(way):
     assert "frame-ancestors 'none'" in heads[0]["content-security-policy"]
 
 
-def test_a_test_run_of_a_demo_equals_that_of_the_shown_command(log, tmp_path):
+@pytest.mark.parametrize(
+    ("recipient", "reading"),
+    [
+        ("web", {}),
+        pytest.param("reproduction", {}, marks=pytest.mark.long),
+        pytest.param("colleagues", {"url": "none", "searches": "all"}, marks=pytest.mark.long),
+    ],
+)
+def test_a_test_run_of_a_demo_equals_that_of_the_shown_command(log, tmp_path, recipient, reading):
     with studio(tmp_path, "--demo") as person:
         person.enter()
-        at, page = to_budget(person, log)
+        at, page = to_budget(person, log, recipient, **reading)
         page = person.send("", page, "release", seed="7", title="A — b", next="plan")
         shown = re.sub(r"</?span>", "", re.search(r'<code id="command">(.*?)</code>', page)[1])
         toml = re.search(r'<code id="toml">(.*?)</code>', page, re.DOTALL)[1]
@@ -173,7 +181,7 @@ def test_a_test_run_of_a_demo_equals_that_of_the_shown_command(log, tmp_path):
             if not line.startswith(("output", "population", "ledger"))
         )
     )
-    by_file = ["--config", "slogan.toml", "synthesize", log, "-o", "by-file"]
+    by_file = ["--config", "slogan.toml", words[0], log, "-o", "by-file"]
     assert slogan(*by_file, cwd=tmp_path).returncode == 0
 
     mine = digests(tmp_path / "mine/public")
