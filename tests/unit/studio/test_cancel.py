@@ -1,4 +1,4 @@
-"""Cancelling: work ends at once, is told from failure, and can be done again."""
+"""Cancelling: work ends at once, is not a failure, and can be done again."""
 
 import threading
 from urllib.parse import urlencode
