@@ -16,7 +16,7 @@ def test_columns_and_roles_are_found(tmp_path):
     seen = look(tmp_path / "a.csv", "user;query;url;age\n1;cat;c.com;7\n")
 
     assert seen.roles == {"user": "user", "query": "query", "url": "url"}
-    assert seen.emptied == ("age",)
+    assert seen.events == {}
     assert (seen.delimiter, seen.header, seen.problem) == (";", True, "")
     assert seen.rows == (("9", "xxx", "x.xxx", "9"),)
 

@@ -29,7 +29,8 @@ class Seen:
     rows: Rows
     roles: dict[str, str]
     """The columns that are read, by role; empty while they are not clear."""
-    emptied: tuple[str, ...]
+    events: dict[str, str]
+    """The columns of times, ranks and sessions, which are filled for made-up users."""
     items: str
     problem: str = ""
     """Why the columns are not clear."""
@@ -46,7 +47,6 @@ class Sizes:
     rows_without_click: int
     bad_rows: dict[str, int]
     roles: dict[str, str]
-    emptied: tuple[str, ...]
     items: str
 
 
