@@ -337,7 +337,9 @@ class Differing(NamedTuple):
 
     def only(self, chosen: Flags | slice) -> "Differing":
         """Some of them."""
-        return Differing(*(each[chosen] for each in self))
+        return Differing(
+            self.pair[chosen], self.first[chosen], self.common[chosen], self.share[chosen]
+        )
 
 
 def _shares(size: Ints) -> Floats:
