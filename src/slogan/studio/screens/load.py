@@ -101,7 +101,8 @@ def view(_studio: Studio, case: Case) -> LoadView:
         for role in (*ROLES, *EVENTS):
             given = getattr(case.log, role) or (found | seen.events).get(role) or ""
             optional = role not in ("user", "query")
-            chosen = given or (NO_COLUMN if optional and found else "")
+            unused = role in EVENTS or (optional and bool(found))
+            chosen = given or (NO_COLUMN if unused else "")
             roles.append(
                 Roles(role=role, means=_MEANS[role], names=names, chosen=chosen, optional=optional)
             )

@@ -68,7 +68,7 @@ class Stop:
     pairs_most: int
     at_least: bool
     share: float
-    """Of all clicks, on released pairs."""
+    """Of all clicks, on released pairs; for real rows of the clicks on shared pairs."""
     survives: tuple[tuple[str, str], ...]
     """A question about the release, and its answer."""
     exposed: float | None

@@ -66,7 +66,7 @@ class Look:
         except MissingColumnError as error:
             if form.header and form.format in ("tsv", "csv") and _is_row(found_columns):
                 return replace(seen, columns=_numbered(found_columns), **_FIRST_LINE)
-            return replace(seen, problem=error.problem, hint=error.hint)
+            return replace(seen, problem=error.problem, hint="choose below what each column is")
         roles, items = log.columns.roles, log.items
         return replace(seen, roles=roles, events=_events(log, choice), items=items)
 
