@@ -32,11 +32,20 @@ CASES = (
     ("search", 65_000, "4"),
 )
 DELTA, SEED, RUNS = "1e-6", 0, 3
-COLUMNS = ("made-up users", "noisy table", "without noise", "ideal", "exact table", "exact pairs")
-_LEGEND = """hit@10 on the way from what popularity predicts of real users, 0 %, to what the log
-itself does, 100 %; δ = 10⁻⁶. Logs of `bench/shapes.py` with seed 0, without the 1,000 users whose
-pairs are guessed; means of 3 runs.
+MEASURED = (
+    "popularity",
+    "made-up users",
+    "noisy table",
+    "without noise",
+    "ideal",
+    "exact table",
+    "exact pairs",
+    "log",
+)
+_LEGEND = """hit@10 of a hidden pair of real users; δ = 10⁻⁶. Logs of `bench/shapes.py` with seed 0,
+without the 1,000 users whose pairs are guessed; means of 3 runs.
 
+- *popularity*: what is popular in the log.
 - *made-up users*: the release.
 - *noisy table*: the table as it was measured, negative cells cut off.
 - *without noise*: the same after `denoised`, which the made-up users are moved towards.
@@ -44,10 +53,10 @@ pairs are guessed; means of 3 runs.
   similar expectation alike: it is given the true law of their departures.
 - *exact table*: the table of the released pairs, by the same categories, without noise.
 - *exact pairs*: all that the log says of any two released pairs.
+- *log*: all that the log says of any two pairs.
 
 Guesses from a table are made with the true numbers of holders.
-Users of few pairs count more in a table than in the log itself, so it may predict better than
-100 %."""
+Users of few pairs count more in a table than in the log itself, so it may predict better."""
 
 
 def main(argv: list[str]) -> None:
@@ -61,10 +70,11 @@ def main(argv: list[str]) -> None:
         key = f"{shape} {users:,}, ε = {epsilon}"
         if key not in store.records or options.again:
             store.keep(key, _measured(SHAPES[shape](users, SEED), epsilon))
-    head = f"| | association | pairs | {' | '.join(COLUMNS)} |\n{'| --- ' * 9}|"
+    names = " | ".join(MEASURED)
+    head = f"| | association | pairs | {names} |\n{'| --- ' * (3 + len(MEASURED))}|"
     rows = [
         f"| {key} | {record['association']} | {record['pairs']:.0f} | "
-        + " | ".join(f"{record[name]:.0f}" for name in COLUMNS)
+        + " | ".join(f"{record[name]:.3f}" for name in MEASURED)
         + " |"
         for key, record in store.records.items()
     ]
@@ -82,7 +92,7 @@ def _measured(log: Log, epsilon: str) -> Record:
     )
     budget = PrivacyBudget(epsilon=epsilon, delta=DELTA)
     runs = [_of_one_run(log, others, budget, real) for _ in range(RUNS)]
-    means = {name: float(np.mean([run[name] for run in runs])) for name in ("pairs", *COLUMNS)}
+    means = {name: float(np.mean([run[name] for run in runs])) for name in ("pairs", *MEASURED)}
     return {**means, "association": runs[0]["association"]}
 
 
@@ -91,11 +101,9 @@ def _of_one_run(log: Log, hist: PairHistogram, budget: PrivacyBudget, real: HitR
     selected = selection.load()(hist, spending.selection, rng)
     found = measure(hist, selected, spending, log.group, rng=rng, steps=steps)
     made = synthetic_users(found, OutputSize(), hist.query[found.pairs], rng).output
-    popular, best = real.share_of_popularity or 0.0, real.share or 0.0
 
-    def way(model: CoOccurrence) -> float:
-        hits = hit_rate(log.hist, model, same_users=False).share or 0.0
-        return 100 * (hits - popular) / (best - popular)
+    def hits(model: CoOccurrence) -> float:
+        return hit_rate(log.hist, model, same_users=False).share or 0.0
 
     released = PairHistogram(
         user=made.user,
@@ -105,16 +113,17 @@ def _of_one_run(log: Log, hist: PairHistogram, budget: PrivacyBudget, real: HitR
         pairs=hist.pairs,
         query=hist.query,
     )
-    record: Record = {name: float("nan") for name in COLUMNS}
+    record: Record = {name: float("nan") for name in MEASURED}
     record["association"] = found.association.grouping.name if found.association else "independent"
     record["pairs"] = len(found.pairs)
-    record["made-up users"] = way(CoOccurrence.learn(released))
+    record["popularity"], record["log"] = real.share_of_popularity or 0.0, real.share or 0.0
+    record["made-up users"] = hits(CoOccurrence.learn(released))
     exact = _learnt(hist, found.pairs)
-    record["exact pairs"] = way(exact)
+    record["exact pairs"] = hits(exact)
     if found.association is not None:
         tables = _tables(hist, found, found.association)
         for name, factor in tables.items():
-            record[name] = way(_with(exact, found, factor))
+            record[name] = hits(_with(exact, found, factor))
     return record
 
 
