@@ -192,6 +192,7 @@ def _record(program: Program, peer: str, answer: Record) -> Record:
         "bound": bound,
         "gap": gap(value=released.value, bound=bound),
         "seconds": round(answer["seconds"], 2),
+        "proven_at": None if answer["proven_at"] is None else round(answer["proven_at"], 2),
         "best_at": trace[-1][0] if trace else None,
         "proven": answer["proven"],
         "repaired": released.repaired,

@@ -122,7 +122,7 @@ def _useful(case: Case, peer: str, store: Store, options: argparse.Namespace) ->
     if not (mine.get("proven") and other.get("proven")):
         return math.inf
     same = math.isclose(mine["value"], other["value"], abs_tol=1e-9)
-    return (mine["seconds"] - tables.GRACE) / tables.FACTOR if same else math.inf
+    return (tables.proven_at(mine) - tables.GRACE) / tables.FACTOR if same else math.inf
 
 
 def _asked(case: Case, options: argparse.Namespace) -> list[tuple[str, float]]:

@@ -60,6 +60,24 @@ def single(users: int, seed: int = 0) -> Log:
     return _numbered(user, pair, users)
 
 
+def catalogue(users: int = 72_098, items: int = 2_428, entries: int = 88_318, seed: int = 0) -> Log:
+    """A log of as many users, items and entries as a public set of the literature, by Zipf."""
+    rng = np.random.default_rng([seed, users])
+    item = np.concatenate([np.arange(items), zipf(rng, entries - items, slope=1.045, most=items)])
+    user = np.concatenate([np.arange(users), rng.integers(0, users, entries - users)])
+    user = rng.permutation(user)
+    while len(again := _repeated(user, item)):
+        other = rng.integers(0, entries, len(again))
+        user[again], user[other] = user[other], user[again]
+    return _numbered(user, item, users)
+
+
+def _repeated(user: Ints, item: Ints) -> Ints:
+    """The entries that say what an earlier one says."""
+    first = np.unique(np.stack([user, item]), axis=1, return_index=True)[1]
+    return np.setdiff1d(np.arange(len(user)), first)
+
+
 def visits(users: int, seed: int = 0) -> Log:
     """A web site: few pages, several visited by each user, the popular ones by most."""
     rng = np.random.default_rng([seed, users])

@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from html import unescape
-from os import environ, sysconf
+from os import environ, getloadavg, sysconf
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode, urlsplit
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> None:
         generate(log, users=options.users, clicks_per_user=options.clicks)
         starts, used = zip(*(_first_page(folder) for _ in range(_TIMES)), strict=True)
         first = {"median": median(starts), "worst": max(starts), "asked": _FIRST}
-        store.keep("first page", {**first, "processor": median(used)})
+        store.keep("first page", {**first, "processor": median(used), "load": getloadavg()[0]})
         with _studio(folder) as browser:
             works = dict(_way(browser, log, options.users, options.clicks))
             for work, seconds in works.items():
@@ -48,9 +48,11 @@ def main(argv: list[str]) -> None:
             whole = {"median": median(starts) + sum(works.values())}
             store.keep("whole: from the start to a verified release", whole)
             for step in _STEPS:
+                before = browser.processor()
                 seconds = [browser.opened(f"/log/1/{step}") for _ in range(_TIMES)]
+                used = (browser.processor() - before) / _TIMES
                 record = {"median": median(seconds), "worst": max(seconds), "asked": _ANSWER}
-                store.keep(f"screen: {step}", record)
+                store.keep(f"screen: {step}", {**record, "processor": used})
     store.print_and_keep(_markdown(store.records, options.users, line(store.machine)))
 
 
@@ -58,13 +60,18 @@ class _Browser:
     """Opens pages and sends their forms, without drawing them."""
 
     def __init__(self, address: str, server: int) -> None:
-        self.server = server
+        self._server = server
         parts = urlsplit(address)
         self._host = f"{parts.hostname}:{parts.port}"
         self._base = parts.path.rpartition("/")[0]
         self._cookie = ""
         head, _ = self._ask("GET", f"{parts.path}?{parts.query}")
         self._cookie = (head.getheader("set-cookie") or "").partition(";")[0]
+
+    def processor(self) -> float:
+        """The seconds of CPU that the server has used."""
+        words = Path(f"/proc/{self._server}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / sysconf("SC_CLK_TCK")
 
     def opened(self, path: str) -> float:
         """The seconds until a page has arrived."""
@@ -114,7 +121,7 @@ class _Browser:
 
 
 @contextmanager
-def _studio(folder: Path) -> Iterator[_Browser]:
+def _studio(folder: Path) -> Generator[_Browser]:
     process = subprocess.Popen(
         [sys.executable, "-m", "slogan", "studio", "--no-browser", "--json"],
         cwd=folder,
@@ -137,8 +144,7 @@ def _first_page(folder: Path) -> tuple[float, float]:
     with _studio(folder) as browser:
         browser.opened("/")
         seconds = time.perf_counter() - begin
-        words = Path(f"/proc/{browser.server}/stat").read_text().rpartition(")")[2].split()
-        return seconds, (int(words[11]) + int(words[12])) / sysconf("SC_CLK_TCK")
+        return seconds, browser.processor()
 
 
 def _way(browser: _Browser, log: Path, users: int, clicks: float) -> Iterator[tuple[str, float]]:
@@ -169,7 +175,7 @@ def _markdown(records: dict[str, Record], users: int, machine: str) -> str:
         figures = (record.get(key) for key in ("median", "worst", "asked", "processor"))
         cells = ("" if figure is None else f"{figure:.2f}" for figure in figures)
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    words = _WORDS.format(users=users)
+    words = _WORDS.format(users=users, load=records["first page"]["load"])
     return "\n\n".join([f"# {__doc__}", words, "\n".join(lines), machine])
 
 
@@ -177,4 +183,5 @@ _WORDS = f"""A made-up log of {{users:,}} users.
 Wall time, as a browser on the same machine sees it.
 The first page is from the start of `slogan studio`, {_TIMES} times; each screen is opened {_TIMES}
 times after the release was made.
-Work is measured once, from the press of the button to the page that shows its result."""
+Work is measured once, from the press of the button to the page that shows its result.
+CPU is of the server, for one answer. {{load:.0f}} processes shared the cores: compare the CPU."""

@@ -153,7 +153,7 @@ def _slower(store: Store, cases: list[Case], peers: tuple[str, ...], seconds: fl
         shown = {peer: _shown(store, case, peer, seconds) for peer in peers}
         mine = shown.pop(OURS, None)
         proofs = {
-            peer: record["seconds"]
+            peer: proven_at(record)
             for peer, record in shown.items()
             if record and record.get("proven") and not record["wrong_bound"]
         }
@@ -161,13 +161,19 @@ def _slower(store: Store, cases: list[Case], peers: tuple[str, ...], seconds: fl
             continue
         known += 1
         first = min(proofs, key=lambda peer: proofs[peer])
-        if not mine["proven"] or mine["seconds"] > FACTOR * proofs[first] + GRACE:
-            own = f"{mine['seconds']:.3g} s" if mine["proven"] else "not at all"
+        if not mine["proven"] or proven_at(mine) > FACTOR * proofs[first] + GRACE:
+            own = f"{proven_at(mine):.3g} s" if mine["proven"] else "not at all"
             late.append(f"{case.log} {case.budget} ({own}, {first} {proofs[first]:.3g} s)")
     quick = (
         f"- {OURS} proves the optimum in at most {FACTOR:g} × the fastest peer's time + {GRACE:g} s"
     )
     return [f"{quick} in {known - len(late)} of {known}; not in {'; '.join(late) or 'none'}"]
+
+
+def proven_at(record: Record) -> float:
+    """When the proof was complete; packing looks for a more precise F-UMP afterwards."""
+    at: float | None = record.get("proven_at")
+    return record["seconds"] if at is None else at
 
 
 def _integrals(

@@ -28,6 +28,15 @@ SHOWN = {
 """The screens of the tutorial, and what is shown of each: no path of this machine."""
 
 
+def around(page, part):
+    """A part of a page, with some room around it."""
+    if not isinstance(part, str):
+        return part
+    box, room = page.locator(part).bounding_box(), 16
+    x, y = box["x"] - room, box["y"] - room
+    return {"x": x, "y": y, "width": box["width"] + 2 * room, "height": box["height"] + 2 * room}
+
+
 def main() -> None:
     """Walk to the end, and take a picture of each screen."""
     everywhere = Path(sys.argv[2]) if sys.argv[1:2] == ["--all"] else None
@@ -44,11 +53,8 @@ def main() -> None:
             page.emulate_media(color_scheme="light")
         elif name in SHOWN:
             file, part = ASSETS / f"studio-{name}.png", SHOWN[name]
-            if isinstance(part, str):
-                page.locator(part).screenshot(path=file)
-            else:
-                page.evaluate("scrollTo(0, 0)")
-                page.screenshot(path=file, clip=part)
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=file, full_page=True, clip=around(page, part))
         page.set_viewport_size({"width": 1280, "height": 900})
 
     with sync_playwright() as driver, TemporaryDirectory() as folder:
@@ -60,7 +66,15 @@ def main() -> None:
         ):
             page.set_viewport_size({"width": 1280, "height": 900})
             log, release = place / "clicks.tsv", place / "release"
-            walk(page, "web", log, release, population="shop-customers", users="2500", check=take)
+            walk(
+                page,
+                "web",
+                log,
+                release,
+                population="shop-customers",
+                size=("2500", "95"),
+                check=take,
+            )
     sizes = {file.name: file.stat().st_size for file in ASSETS.glob("studio-*.png")}
     print(re.sub(r"[{}']", "", str(sizes)))
 

@@ -38,7 +38,7 @@ class Own:
         finally:
             made.close()
         (file,) = (folder / "public").glob("log.*")
-        output = host.count_beside(slogan.read(file), self.users)
+        output = host.count_beside(slogan.read(file), self.users).hist
         return output, exact(told.get("coverage", 1))
 
 

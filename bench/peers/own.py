@@ -14,7 +14,7 @@ from slogan.errors import UnsupportedProgramError
 from slogan.histogram import PairHistogram
 from slogan.planning import solvers
 from slogan.planning.constraints import PrivacyConstraints
-from slogan.planning.program import Program, Status, SupportTargets
+from slogan.planning.program import Program, Status, SupportTargets, status
 from slogan.planning.solvers import Effort
 from slogan.reproduction.peers import Proposal, UnsupportedError
 
@@ -38,8 +38,11 @@ class Own:
         solvers.warm_up(self.name)
         begin = time.monotonic()
 
+        proven_at: list[float] = []
+
         def report(value: float, bound: float) -> None:
-            del bound
+            if not proven_at and status(value=value, bound=bound, allowed=0.0) is Status.OPTIMAL:
+                proven_at.append(time.monotonic() - begin)
             if not trace or trace[-1][1] != value:
                 trace.append((time.monotonic() - begin, value))
 
@@ -55,6 +58,7 @@ class Own:
             proven=solution.status is Status.OPTIMAL,
             seconds=time.monotonic() - begin,
             trace=trace,
+            proven_at=proven_at[0] if proven_at else None,
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from bench.cases import Case
 from bench.harness import Question
-from bench.peers.own import load_program, save_program
+from bench.peers.own import Own, load_program, save_program
 from hypothesis import given
 from tests.strategies import budgets, histogram, shared_histograms
 
@@ -45,6 +45,20 @@ def test_the_targets_of_f_ump_come_back_too(tmp_path):
     assert again.minimises
     assert again.targets.output_size == 2
     assert (again.targets.support == program.targets.support).all()
+
+
+def test_our_own_solver_reports_when_the_proof_of_f_ump_was_complete(tmp_path):
+    constraints = privacy_constraints(
+        histogram([[1, 1]] * 6), PrivacyBudget(exp_epsilon=2, delta="0.5")
+    )
+    largest = plan(np.array([1.0, 1.0]), constraints)
+    objective = objectives.load("frequent_pairs")(min_support="1/10", output_size=2)
+    save_program(objective.program(constraints, largest, 4.0), tmp_path)
+    answer = Own("packing").solve(tmp_path, "slogan", 5.0)
+
+    assert answer.proven
+    assert answer.proven_at is not None
+    assert answer.proven_at <= answer.seconds
 
 
 def test_every_installed_solver_answers_the_same_question():

@@ -85,7 +85,9 @@ def no_check(_page, _name):
     """Look at nothing."""
 
 
-def walk(page, card, log, folder, *, population, users="400", check=no_check, reading=()):  # noqa: PLR0915
+def walk(  # noqa: PLR0915
+    page, card, log, folder, *, population, size=("400", "4,0"), check=no_check, reading=()
+):
     """From the list of logs to the zip, as a person does; the zip's names."""
     page.get_by_role("link", name="slogan studio").click()
     page.get_by_role("heading", name="Your logs").wait_for()
@@ -117,8 +119,8 @@ def walk(page, card, log, folder, *, population, users="400", check=no_check, re
     new.fill(population)
     check(page, "recipients")
     page.get_by_role("button", name="Next: explore budgets").click()
-    page.get_by_label("People in the log").fill(users)
-    page.get_by_label("Clicks of one person").fill("4,0")
+    page.get_by_label("People in the log").fill(size[0])
+    page.get_by_label("Clicks of one person").fill(size[1])
     check(page, "declare")
     page.get_by_role("button", name="Compare budgets").click()
     page.locator("#stop").wait_for()

@@ -21,17 +21,19 @@ from slogan.planning import planner
 from slogan.release import job
 from slogan.release.base import Release
 from slogan.report.pages import PUBLIC_PAGES
-from slogan.workflows import sanitize_private, synthetic_users
+from slogan.workflows import sanitize_private, synthesize
 
 # Released pairs come first by text, so that their numbers are the same in both logs.
 RELEASED = [(f"a query {n}", f"www.a{n}.com") for n in range(4)]
 SMALL = slogan.PrivacyBudget(exp_epsilon=2, delta="0.5")
-KINDS = ("exact", "laplace", "private", "synthetic")
+KINDS = ("exact", "laplace", "private", "synthetic", "timed", "ubi")
+END_TO_END = ("private", "synthetic", "timed", "ubi")
+PERIOD = "2026-01-01/2026-01-31"
 
 
 def rows(kind, variant):
     """A log with the released pairs, and everything else as the variant says."""
-    users = 400 if kind in ("private", "synthetic") else 20
+    users = 400 if kind in END_TO_END else 20
     people = range(1000, 1000 + users) if variant == 0 else range(5_000, 5_014 + 2 * users, 2)
     clicks = (lambda k: 1) if variant == 0 else (lambda k: 1 + k % 2)
     made = [
@@ -48,6 +50,25 @@ def rows(kind, variant):
     )
 
 
+def with_times(told, variant):
+    """Each click by itself: user, query, url, time and rank, some of which cannot be read."""
+    for n, (user, query, url, count) in enumerate(told):
+        for k in range(count if isinstance(count, int) and count > 0 else 1):
+            day, hour = 1 + (n + k) % 28, n % 24 if variant == 0 else n % 3
+            moment = f"2026-01-{day:02} {hour:02}:00:{k:02}"
+            if variant and n % 7 == 0:
+                moment = ("1999-12-31 00:00:00", "never", "")[n % 3]
+            yield user, query, url, moment, 1 + (n + k) % (3 if variant == 0 else 30)
+
+
+def as_ubi(user, query, url, moment, place):
+    """A query with a click, as lines of UBI."""
+    about = {"client_id": str(user), "query_id": f"{user} {query}", "user_query": query}
+    about["timestamp"] = moment.replace(" ", "T") + "Z"
+    attributes = {"object": {"object_id": url}, "position": {"ordinal": place}}
+    return [about, about | {"action_name": "click", "event_attributes": attributes}]
+
+
 def write(folder, kind, variant, suffix):
     file = folder / f"{'clicks' if variant == 0 else 'somewhere-else'}.{suffix}"
     names = ("user", "query", "url", "count")
@@ -57,6 +78,13 @@ def write(folder, kind, variant, suffix):
 
         told = [(u, q, w or None, n or None) for u, q, w, n in told]
         pl.DataFrame(told, schema=list(names), orient="row").write_parquet(file)
+    elif kind == "ubi":
+        lines = [line for row in with_times(told, variant) for line in as_ubi(*row)]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    elif kind == "timed":
+        names = ("AnonID", "Query", "ClickURL", "QueryTime", "ItemRank")
+        lines = [names, *with_times(told, variant)]
+        file.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines))
     elif suffix == "jsonl":
         file.write_text("".join(json.dumps(dict(zip(names, r, strict=True))) + "\n" for r in told))
     else:
@@ -72,7 +100,7 @@ def forced(monkeypatch):
     )
     monkeypatch.setattr(planner, "sample_users", lambda hist, plan, rng: drawn)
     monkeypatch.setattr(sanitize_private, "capped_sample", lambda *_, **__: drawn)
-    for module, name in ((sanitize_private, "private_histogram"), (synthetic_users, "make_users")):
+    for module, name in ((sanitize_private, "private_histogram"), (synthesize, "make_either")):
         monkeypatch.setattr(module, name, replayed(getattr(module, name)))
     names = lambda n, kind, rng: [str(10 + i) for i in range(n)]  # noqa: E731
     monkeypatch.setattr(job, "fresh_pseudonyms", names)
@@ -91,8 +119,10 @@ def replayed(call):
 
 
 def released(kind, file, target):
-    log = slogan.read(file, on_bad_row="skip")
-    if kind == "synthetic":
+    options = {"format": "ubi"} if kind == "ubi" else {}
+    options |= {"period": PERIOD} if kind in ("timed", "ubi") else {}
+    log = slogan.read(file, on_bad_row="skip", **options)
+    if kind in ("synthetic", "timed", "ubi"):
         made = slogan.synthesize(log, slogan.PrivacyBudget(epsilon=8, delta="1e-3"), seed=3)
     elif kind == "private":
         budget = slogan.PrivacyBudget(epsilon=4, delta="0.5")
@@ -131,7 +161,11 @@ def both(tmp_path, kind, suffix):
 
 @pytest.mark.parametrize(
     ("kind", "suffix"),
-    [*((kind, "tsv") for kind in KINDS), ("exact", "parquet"), ("exact", "jsonl")],
+    [
+        *((kind, "jsonl" if kind == "ubi" else "tsv") for kind in KINDS),
+        ("exact", "parquet"),
+        ("exact", "jsonl"),
+    ],
 )
 def test_logs_that_differ_in_all_but_the_output_are_published_alike(tmp_path, forced, kind, suffix):
     one, another = both(tmp_path, kind, suffix)
@@ -208,6 +242,7 @@ SOURCES = {
             *("on_bad_row", "laplace_bound", "laplace_epsilon", "sampling_share", "selector"),
             "contributions",
             *("association", "taxonomy_sha256", "accept_weak_privacy", "searches", "fold"),
+            "click_action",
         )
     },
     "parameters.items": SCHEMA,
@@ -216,7 +251,7 @@ SOURCES = {
         f"parameters.{name}": CONSTANT
         for name in (
             *("counts_norm", "counts_most_clicks", "sizes_largest", "coverage_most_clicks"),
-            *("association_head", "association_most_categories"),
+            *("association_head", "association_most_categories", "session_gap"),
         )
     },
     "parameters.selection_most": MECHANISM,
@@ -232,6 +267,10 @@ SOURCES = {
     "outputs.association_kept": MECHANISM,
     "outputs.users": MECHANISM,
     "outputs.pairs_selected": MECHANISM,
+    "outputs.fields.*": MECHANISM,
+    "log.events.filled*": MECHANISM,
+    "log.events.dropped*": MECHANISM,
+    "log.events.*": OPTION,
     "log.file": SCHEMA,
     "log.sha256": RELEASE,
     "withheld": RELEASE,  # what a person withheld after looking at the released file

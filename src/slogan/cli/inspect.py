@@ -86,6 +86,30 @@ def _advised(inspection: Inspection) -> list[str]:
     return lines
 
 
+def _events_read(inspection: Inspection) -> list[str]:
+    """How many rows have a time, rank or session; and what to check if few do."""
+    if (read := inspection.events) is None:
+        return []
+    columns = inspection.log.columns
+    lines = [f"{columns.time}: {read.with_time:,} of {read.rows:,} rows have a time."]
+    if read.at_ends:
+        lines.append(
+            f"{read.at_ends:,} of them are at the first or last second of the period, where times "
+            "outside of it count."
+        )
+    if 2 * read.with_time < read.rows:
+        lines.append("Check how they are written: --time-format iso, epoch, epoch-ms or a pattern.")
+    elif 10 * read.at_ends > read.rows:
+        lines.append("Check the period: --period FROM/TO.")
+    if read.with_rank is not None:
+        lines.append(f"{columns.rank}: {read.with_rank:,} of {read.clicks:,} clicks have a rank.")
+    if read.with_session is not None:
+        lines.append(
+            f"{columns.session}: {read.with_session:,} of {read.rows:,} rows have a session."
+        )
+    return lines
+
+
 def text(inspection: Inspection) -> RenderableType:
     """The paper's Table 3."""
     from slogan.logs.words import QUERIES, worded
@@ -98,6 +122,7 @@ def text(inspection: Inspection) -> RenderableType:
     counted = inspection.counted
     lines = [
         *how_read(inspection.log),
+        *_events_read(inspection),
         *skipped_rows(counted.rows_without_click, counted.bad_rows, counted.bad_users),
         *(worded(line, items) for line in _advised(inspection)),
     ]

@@ -260,7 +260,12 @@ def released(
     test_run = ["TEST RUN: seeded, so it protects no user. verify refuses it."]
     rest = [
         *emptied_columns(summary.emptied, summary.kept_fields, "came back"),
-        *skipped_rows(summary.rows_without_click, summary.bad_rows, summary.bad_users),
+        *skipped_rows(
+            summary.rows_without_click,
+            summary.bad_rows,
+            summary.bad_users,
+            made_up=summary.makes_searches,
+        ),
         *(f"Received from Spark: {what}." for what in summary.arrived),
         "Not recorded in a ledger; use --population NAME to track cumulative privacy loss."
         if saved.ledger is None
@@ -331,12 +336,17 @@ def how_read(log: SearchLog) -> list[str]:
         lines.append(
             "The user column looks like sessions: then sessions are protected, not people."
         )
-    lines += emptied_columns(columns.emptied(), columns.kept_fields(), "come back")
-    if events := columns.event_roles:
-        named = ", ".join(f"{role}: {name}" for role, name in events.items())
-        dated = "" if log.period is None else f", in the days {log.period}"
-        lines.append(f"synthesize fills them unless noise would hide them: {named}{dated}.")
+    events = columns.event_roles
+    lines += emptied_columns(columns.emptied(events), columns.kept_fields(events), "come back")
     lines += undated(log)
+    if events:
+        named = ", ".join(f"{name} ({role})" for role, name in events.items())
+        it = "it" if len(events) == 1 else "them"
+        dated = "" if log.period is None else f" The period is {log.period}."
+        lines.append(
+            f"synthesize fills {named} unless noise would hide {it}; sanitize leaves {it} empty."
+            f"{dated}"
+        )
     if log.format == "ubi":
         lines += [_FILLED_UBI, "Other fields and other events of UBI are left out."]
     if log.format == "jsonl":
@@ -395,9 +405,16 @@ def emptied_columns(names: Sequence[str], kept_fields: Sequence[str], will: str)
     return lines
 
 
-def skipped_rows(without_click: int, bad_rows: dict[str, int], users: int) -> list[str]:
-    """How many rows were skipped, and why."""
+def skipped_rows(
+    without_click: int, bad_rows: dict[str, int], users: int, *, made_up: bool = False
+) -> list[str]:
+    """How many rows were skipped, and why; `made_up` if such searches are released all the same."""
     skipped = f"Skipped {without_click:,} searches without a click (--searches all keeps them)."
+    if made_up:
+        skipped = (
+            f"{without_click:,} searches without a click are not counted as pairs (--searches all "
+            "counts them). Searches of the release without a click are made up like its clicks."
+        )
     lines = [skipped] if without_click else []
     if not bad_rows:
         return lines

@@ -36,14 +36,14 @@ def denoised(measured: Floats, expected: Floats, deviation: float) -> Denoised:
     """Estimate the true values of cells that were measured with this noise; none is negative."""
     score = (measured - expected) / deviation
     found, slope = np.zeros_like(score), np.zeros_like(score)
-    for band in _bands(expected, SMALL * deviation):
+    for band in bands(expected, SMALL * deviation):
         law = _Law(score[band])
         for part in np.array_split(band, 1 + len(band) // _AT_ONCE):
             found[part], slope[part] = law.given(score[part])
     return Denoised(np.maximum(expected + deviation * found, 0.0), slope)
 
 
-def _bands(expected: Floats, least: float) -> list[Ints]:
+def bands(expected: Floats, least: float) -> list[Ints]:
     """The cells by their expectation, in bands; small bands are joined with the one below."""
     order = np.argsort(expected, kind="stable")
     if not len(order):

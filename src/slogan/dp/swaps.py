@@ -20,7 +20,11 @@ _PLACE = 26
 """Bits that draw a slot: of more than 2^26 holdings only some are swapped."""
 _UNLUCKY = np.rint(-np.log((np.arange(1 << _LUCK) + 0.5) / (1 << _LUCK)) * UNIT).astype(np.int64)
 """Quantiles of the exponential law: how much energy a swap may lose."""
-_IMPOSSIBLE = np.int64(-(1 << 60))
+_IMPOSSIBLE = np.int64(-(1 << 46))
+CROWD = 0.85
+"""A user of n pairs has (2/n)^CROWD of the sum of its energies: of many pairs, few explain one."""
+_SHARE = 12
+_MOST_SHARED = 1 << _SHARE
 # SplitMix64 (Steele, Lea and Flood 2014): its step and its multipliers
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -56,12 +60,20 @@ def dealt(sizes: Ints, visits: Ints, dice: Any) -> Users:
 def swapped(users: Users, category: Ints, energy: Ints, proposals: int, dice: Any) -> None:
     """Swap pairs between users by Metropolis' rule, which keeps sizes and visits.
 
-    Users have the law of exp(Σ energy/UNIT), summed over users and any two of their pairs, by
-    category, after infinitely many proposals.
+    Users have the law of exp(Σ (2/n)^CROWD · energy/UNIT), summed over users of n pairs and any
+    two of their pairs, by category, after infinitely many proposals.
     """
-    owner = np.repeat(np.arange(len(users.start) - 1), np.diff(users.start))
+    held = np.diff(users.start)
+    owner = np.repeat(np.arange(len(held)), held)
     if len(owner):
-        _swap(users.start, users.pair, owner, category, energy, proposals, _UNLUCKY, dice)
+        share = _shares(int(held.max()))
+        _swap(*users, owner, category, energy, share, proposals, _UNLUCKY, dice)
+
+
+def _shares(most: int) -> Ints:
+    """The share of the energies that counts for users of 0, 1, …, `most` pairs, in integers."""
+    part = (2 / np.maximum(np.arange(most + 1), 2)) ** CROWD
+    return np.maximum(np.rint(part * _MOST_SHARED), 1).astype(np.int64)
 
 
 def together(users: Users, category: Ints, categories: int) -> Ints:
@@ -129,6 +141,7 @@ def _swap(
     owner: Any,
     category: Any,
     energy: Any,
+    share: Any,
     proposals: Any,
     unlucky: Any,
     dice: Any,
@@ -144,9 +157,10 @@ def _swap(
         if i == j or u == v:
             continue
         of_i, of_j = energy[category[i]], energy[category[j]]
-        gain = _gain(pair[start[u] : start[u + 1]], category, j, i, of_j, of_i)
-        gain += _gain(pair[start[v] : start[v + 1]], category, i, j, of_i, of_j)
-        if gain + unlucky[np.int64(word >> np.uint64(64 - _LUCK))] >= 0:
+        of_u, of_v = pair[start[u] : start[u + 1]], pair[start[v] : start[v + 1]]
+        gain = _gain(of_u, category, j, i, of_j, of_i) * share[len(of_u)]
+        gain += _gain(of_v, category, i, j, of_i, of_j) * share[len(of_v)]
+        if (gain >> _SHARE) + unlucky[np.int64(word >> np.uint64(64 - _LUCK))] >= 0:
             pair[one], pair[other] = j, i
 
 

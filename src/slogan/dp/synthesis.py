@@ -18,11 +18,11 @@ from slogan.randomness import Randomness
 # Constants of the fit, chosen on generated logs; docs/proofs/synthesis.md says what each is for.
 MIXED = 5
 """Proposed swaps for each holding, until users are independent."""
-ROUNDS, ROUND, LARGEST_ROUND = 40, 2, 1 << 22
+ROUNDS, ROUND, LARGEST_ROUND = 30, 2, 1 << 22
 """How often energies move, and proposed swaps before each move: for each holding, and at most."""
 SLACK = 0.1
 """A table is fitted up to SLACK·σ·e/(1 + e²), e being the energy: what little is left of noise."""
-STRIDE, LEAST_ENERGY, MOST_ENERGY = 0.5, -4.0, 6.0
+STRIDE, LEAST_ENERGY, MOST_ENERGY = 0.5, -4.0, 12.0
 _SMALLEST = 0.05
 LEAST_SPREAD, MOST_SPREAD, SURE, PASSES = 0.03, 0.4, 0.1, 3
 """By how much clicks per holder may differ between pairs, in logarithms; the error from which a

@@ -41,11 +41,6 @@ class EngineSettings:
         """Looks up the columns of a log at an address, if the engine reads from addresses."""
         return None
 
-    @property
-    def reads_events(self) -> bool:
-        """Whether the engine reads times, ranks and sessions."""
-        return True
-
     @classmethod
     def for_log(cls, log: object) -> Self | None:
         """Settings for a table that no other engine can read; None for any other log."""

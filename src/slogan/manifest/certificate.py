@@ -150,6 +150,11 @@ class Summary(Record):
     warnings: tuple[str, ...] = ()
     """Weaknesses of the budget or the user-IDs."""
 
+    @property
+    def makes_searches(self) -> bool:
+        """Whether searches without a click were counted, with noise, to make up such searches."""
+        return False
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of `--json`; empty ones that few releases have are left out."""
         return self.model_dump(mode="json", exclude_defaults=True)
@@ -259,6 +264,10 @@ class SyntheticSummary(Summary):
     budget_shares: dict[str, float]
     public_pairs: ListedPairs | None = None
     """Where a list or an earlier release says which pairs are public."""
+
+    @property
+    def makes_searches(self) -> bool:
+        return "searches" in self.budget_shares
 
 
 class Certificate(Summary):

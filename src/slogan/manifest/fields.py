@@ -1,11 +1,12 @@
 """What the columns of time, rank and session of a release mean, in sentences from its manifest."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from slogan.manifest.manifest import Manifest, Outputs
 
-_NEEDED = {"time": "hours", "rank": "ranks", "session": "sessions"}
-"""The stage without which a column stays empty."""
+_NEEDED = {"time": ("hours",), "rank": ("ranks",), "session": ("sessions", "lengths")}
+"""The stages without which a column stays empty."""
 _FILLED = {
     "time": "times are made up. Hours of the week{days} have about the shares of the original, and "
     "sessions of one user are at least 30 minutes apart. Pauses inside a session are invented",
@@ -40,17 +41,19 @@ def _notes(manifest: Manifest) -> Iterator[str]:
         days = "" if "days" in found.dropped else ", and days,"
         yield f"{getattr(events, role)}: {_FILLED[role].format(days=days)}."
     for role in events.dropped:
-        stage = _NEEDED[role]
-        if stage not in found.dropped and role == "session":
-            stage = "lengths"
-        noise = found.dropped.get(stage, 1.0)
-        yield (
-            f"{getattr(events, role)}: empty, because the noise would be {noise:.0%} of what users "
-            "add to it; up to 25% is accepted."
-        )
+        noise = max((found.dropped.get(stage, 0.0) for stage in _NEEDED[role]), default=0.0)
+        why = "what was measured is not clear of the noise: few rows may have one"
+        if noise:
+            why = f"the noise would be {_percent(noise)} of what users add to it, above 25%"
+        yield f"{getattr(events, role)}: empty, because {why}."
     if "time" in events.filled or "session" in events.filled:
         yield from (
-            f"Left out, because noise would hide it ({found.dropped[stage]:.0%}): {what}."
+            f"Left out, because noise would hide it ({_percent(found.dropped[stage])}): {what}."
             for stage, what in _LEFT_OUT.items()
             if stage in found.dropped
         )
+
+
+def _percent(share: float) -> str:
+    """Rounded up, so that what exceeds 25% does not read as 25%."""
+    return f"{ceil(100 * share)}%"

@@ -178,7 +178,11 @@ def _unseen(pages: Pages, mean: float) -> Floats:
 
 
 def _share(part: float, whole: float) -> float:
-    return float(part / whole) if whole else 0.5
+    """The share of clicks, with one more result that is clicked and one that is not.
+
+    Else a release in which every result is clicked would make models sure of that.
+    """
+    return float((part + 1) / (whole + 2))
 
 
 def position_based_chances(cells: Cells, trained: Trained, _pages: Pages) -> Floats:
@@ -245,15 +249,23 @@ class ClickModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClickModels:
+class TestedModels:
     """The models and what they are tested on."""
 
     searches: int
-    """Searches of the log for shared queries by every second user; the others train its models."""
-    known: float
-    """The share of these for queries that the output has."""
+    """Searches of the log by every second user; the others train its models."""
     position_based: ClickModel
     cascade: ClickModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickModels(TestedModels):
+    """Tested on all shared queries; and on those of them that the release has."""
+
+    known: float
+    """The share of these for queries that the output has."""
+    released_queries: TestedModels | None
+    """None if the release has no query that is tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,24 +294,44 @@ def click_models(c: ComparedEvents) -> ClickModels | None:
     searches, events = c.searches, c.in_sessions
     if searches is None or events is None or c.ranked is None:
         return None
-    tests = c.tests(searches.log.user)
-    output, log, tested = (
-        pages_of(rows, found, query=c.query, wanted=c.shared, users=users)
-        for rows, found, users in (
-            (events.output, searches.output, c.trains(searches.output.user)),
-            (events.log, searches.log, ~tests),
-            (events.log, searches.log, tests),
+    tests, queries = c.tests(searches.log.user), (c.release or c.output).query
+    released = np.zeros_like(c.shared)
+    released[queries[(queries >= 0) & (queries < len(released))]] = True
+    output, log, tested, on_released = (
+        pages_of(rows, found, query=c.query, wanted=wanted, users=users)
+        for rows, found, wanted, users in (
+            (events.output, searches.output, c.shared, c.trains(searches.output.user)),
+            (events.log, searches.log, c.shared, ~tests),
+            (events.log, searches.log, c.shared, tests),
+            (events.log, searches.log, c.shared & released, tests),
         )
     )
-    total = int(tested.searches.sum())
+    total, of_released = int(tested.searches.sum()), int(on_released.searches.sum())
     if not total:
         return None
+
+    def both(pages: Pages) -> dict[str, ClickModel]:
+        return {
+            "position_based": _POSITION_BASED.compared(output, log, pages),
+            "cascade": _CASCADE.compared(output, log, pages),
+        }
+
+    narrow = TestedModels(searches=of_released, **both(on_released)) if of_released else None
     return ClickModels(
         searches=total,
         known=float(tested.searches[output.searches > 0].sum() / total),
-        position_based=_POSITION_BASED.compared(output, log, tested),
-        cascade=_CASCADE.compared(output, log, tested),
+        released_queries=narrow,
+        **both(tested),
     )
+
+
+def _of_released(result: ClickModels | None) -> TestedModels | None:
+    return result and result.released_queries
+
+
+def _loss(result: ClickModels | None) -> float | None:
+    found = _of_released(result)
+    return found and found.position_based.loss
 
 
 CLICK_MODELS = Measure[ClickModels | None](
@@ -309,7 +341,7 @@ CLICK_MODELS = Measure[ClickModels | None](
     headlines=(
         Headline(
             "Click model by position: worse than the log's own",
-            lambda r: r and r.position_based.loss,
+            _loss,
             ".1%",
             "lower",
             _GROUP,
@@ -317,27 +349,27 @@ CLICK_MODELS = Measure[ClickModels | None](
                 name="training click models",
                 good=0.05,
                 poor=0.2,
-                evidence="perplexity {:.1%} above that of a model of the log",
-                value=lambda r: r and r.position_based.loss,
+                evidence="for released queries: perplexity {:.1%} above that of a model of the log",
+                value=_loss,
             ),
         ),
         Headline(
             "Click model by position: ranking (nDCG)",
-            lambda r: r and r.position_based.ndcg,
+            lambda r: (m := _of_released(r)) and m.position_based.ndcg,
             ".3f",
             "higher",
             _GROUP,
         ),
         Headline(
             "Cascade model: worse than the log's own",
-            lambda r: r and r.cascade.loss,
+            lambda r: (m := _of_released(r)) and m.cascade.loss,
             ".1%",
             "lower",
             _GROUP,
         ),
         Headline(
             "Cascade model: ranking (nDCG)",
-            lambda r: r and r.cascade.ndcg,
+            lambda r: (m := _of_released(r)) and m.cascade.ndcg,
             ".3f",
             "higher",
             _GROUP,

@@ -112,8 +112,7 @@ def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) 
     shared = np.flatnonzero(original.holders[original.pair] >= 2)
     user, item = original.user[shared], original.pair[shared]
     held = np.bincount(user, minlength=original.users)
-    candidates = np.flatnonzero(held >= 2)
-    tested = candidates[spread(len(candidates), _TESTED_USERS)]
+    tested = tested_users(original)
     first = np.searchsorted(user, tested)
     hidden = hits = popular = 0
     for who, begin in zip(tested.tolist(), first.tolist(), strict=True):
@@ -124,6 +123,14 @@ def hit_rate(original: PairHistogram, model: CoOccurrence, *, same_users: bool) 
         hidden, hits, popular = hidden + len(chosen), hits + more[0], popular + more[1]
     share, share_of_popularity = (n / hidden if hidden else None for n in (hits, popular))
     return HitRate(hidden=hidden, share=share, share_of_popularity=share_of_popularity)
+
+
+def tested_users(original: PairHistogram) -> Ints:
+    """The users whose items are hidden: some of those with two items that others hold too."""
+    shared = original.holders[original.pair] >= 2
+    held = np.bincount(original.user[shared], minlength=original.users)
+    candidates = np.flatnonzero(held >= 2)
+    return candidates[spread(len(candidates), _TESTED_USERS)]
 
 
 def _hits(model: CoOccurrence, items: Ints, own: Ints, chosen: Ints) -> tuple[int, int]:

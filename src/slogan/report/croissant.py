@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from slogan.logs.columns import path_of
+from slogan.logs.times import Period
 from slogan.manifest.manifest import Manifest, PublishedLog
 from slogan.report.passport import Passport
 
@@ -68,11 +69,7 @@ def croissant_page(manifest: Manifest) -> str:
         "rai:dataCollection": f"Made from a search log that is not published. "
         f"{' '.join(page.words.steps)}",
         "rai:dataCollectionType": ["Secondary data analysis", "Software collection"],
-        **(
-            {"rai:dataCollectionTimeFrame": [page.manifest.labels.period]}
-            if page.manifest.labels.period
-            else {}
-        ),
+        **_time_frame(page.manifest.labels.period),
         "rai:dataPreprocessingProtocol": list(page.post_processing),
         "rai:dataLimitations": list(page.limitations),
         "rai:dataBiases": list(page.biases),
@@ -90,6 +87,13 @@ def croissant_page(manifest: Manifest) -> str:
         },
     }
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _time_frame(period: str | None) -> dict[str, Any]:
+    """First and last day, which must be dates; a label may state a period in other words."""
+    found = Period.of_label(period)
+    days = [] if found is None else [found.first.isoformat(), found.last.isoformat()]
+    return {"rai:dataCollectionTimeFrame": days} if days else {}
 
 
 def _labels(page: Passport) -> dict[str, Any]:

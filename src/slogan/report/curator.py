@@ -211,7 +211,8 @@ class CuratorPage(Page):
         """Rows that were not counted at all."""
         c = self.certificate
         skipped = c.rows_without_click
-        empty = [f"Searches without a click: {skipped:,}"] if skipped else []
+        counted = " (not counted as pairs)" if c.makes_searches else ""
+        empty = [f"Searches without a click{counted}: {skipped:,}"] if skipped else []
         bad = (f"Rows that could not be read ({why}): {n:,}" for why, n in c.bad_rows.items())
         whose = [f"Users with such rows, as far as known: {c.bad_users:,}"] if c.bad_users else []
         return [*empty, *bad, *whose]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from slogan.errors import OptionError
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from slogan.logs.searchlog import SearchLog
 
 ROLES = ("user", "query", "url", "count")
+EVENTS = ("time", "rank", "session")
+"""Filled for made-up users, if the log has them."""
 Options = Mapping[str, str | bool | None]
 """By the name of an option: its value, True for a flag, None or False for one that is left out."""
 
@@ -39,9 +41,23 @@ class LogChoice:
     sql: str | None = None
     encoding: str = "utf-8"
     on_bad_row: str = "error"
+    time: str | None = None
+    rank: str | None = None
+    session: str | None = None
+    time_format: str = "auto"
 
     def log(self) -> SearchLog:
-        """The log, described."""
+        """The log, described, as for the verbs that do not fill times, ranks and sessions."""
+        return self._read()
+
+    def dated(self, period: str | None) -> SearchLog:
+        """The log with times, ranks and sessions; with times if the text is a period."""
+        from slogan.logs.times import Period
+
+        events = {name: getattr(self, name) for name in (*EVENTS, "time_format")}
+        return self._read(period=Period.of_label(period), **events)
+
+    def _read(self, **events: Any) -> SearchLog:
         from slogan.logs.searchlog import read
 
         if not self.source:
@@ -62,6 +78,7 @@ class LogChoice:
             sql=self.sql,
             encoding=self.encoding,
             on_bad_row=self.on_bad_row,
+            **events,
         )
 
     @property
@@ -70,18 +87,19 @@ class LogChoice:
         return self.uploaded or self.source or "LOG"
 
     def options(self) -> Options:
-        """The options that are not the default."""
-        default = LogChoice()
-        return {
-            field.name: value
-            for field in fields(self)
-            if field.name not in ("source", "uploaded")
-            and (value := getattr(self, field.name)) != getattr(default, field.name)
-        }
+        """The options that are not the default, of all verbs that read a log."""
+        own = ("source", "uploaded", *self.event_options())
+        return {name: value for name, value in self._given().items() if name not in own}
 
-    def without_roles(self) -> LogChoice:
-        """The same files, with columns to be found again."""
-        return replace(self, user=None, query=None, url=None, count=None)
+    def event_options(self) -> Options:
+        """Those of the verbs that know times, ranks and sessions."""
+        given, names = self._given(), (*EVENTS, "time_format")
+        return {name: given[name] for name in names if name in given}
+
+    def _given(self) -> dict[str, str | bool | None]:
+        default = LogChoice()
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in given.items() if value != getattr(default, name)}
 
 
 @dataclass(frozen=True, kw_only=True)

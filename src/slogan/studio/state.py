@@ -30,9 +30,9 @@ class Problem:
     hint: str
 
 
-_CANCELLED = Problem(text="It was cancelled.", hint="Nothing was changed.")
+_CANCELLED = Problem(text="It was cancelled", hint="Nothing was changed.")
 _CANCELLED_RELEASE = Problem(
-    text="It was cancelled.",
+    text="It was cancelled",
     hint="The release is either complete or absent. If noise was drawn, the ledger counts it.",
 )
 

@@ -42,6 +42,8 @@ _AT_ONCE = 1 << 20
 _UNSEEN = 1.0
 """Added to numbers of users, so that few of them show no association."""
 _POWERS = np.geomspace(1e-3, 20.0, 60)
+_CROWD = 0.85
+"""Energies of a user of n pairs count (2/n)^_CROWD times."""
 UNEXPLAINED = 3.0
 """Where users follow a measured association: how much likelier than its pairs of pairs explain
 the pairs of a user of the log may be."""
@@ -330,10 +332,19 @@ class Differing(NamedTuple):
     """Whether that is the first of them."""
     common: Words
     """The sum of the marks of the pairs that both hold."""
+    share: Floats
+    """The share of their energies that counts, by how many pairs the two hold."""
 
     def only(self, chosen: Flags | slice) -> "Differing":
         """Some of them."""
-        return Differing(self.pair[chosen], self.first[chosen], self.common[chosen])
+        return Differing(
+            self.pair[chosen], self.first[chosen], self.common[chosen], self.share[chosen]
+        )
+
+
+def _shares(size: Ints) -> Floats:
+    """The share of the energies that counts for users of these sizes, as in made-up users."""
+    return (2 / np.maximum(size, 2)) ** _CROWD
 
 
 def chance_of_copies(made: Sets, real: Sets, *, follows: bool) -> float:
@@ -394,12 +405,15 @@ def _in_twos(made: Sets, marks: Words, rng: np.random.Generator) -> Iterator[Dif
     alone[again] = alone[again + 1] = False
     two, pair, first = two[alone], pair[alone], first[alone]
     each = np.bincount(two, minlength=len(second))
+    share = (_shares(size[users[second]]) + _shares(size[users[second - 1]])) / 2
     mixed = (np.bincount(two, first, minlength=len(second)) % np.maximum(each, 1)) > 0
     for differ in np.unique(each[mixed]).tolist():
         of_size = np.flatnonzero(mixed & (each == differ))
         here = np.isin(two, of_size)
         shape = len(of_size), differ
-        whole = Differing(pair[here].reshape(shape), first[here].reshape(shape), common[of_size])
+        whole = Differing(
+            pair[here].reshape(shape), first[here].reshape(shape), common[of_size], share[of_size]
+        )
         step = max(1, _AT_ONCE // (_SPLITS * differ))
         for low in range(0, len(of_size), step):
             yield whole.only(slice(low, low + step))
@@ -430,7 +444,10 @@ class _Together:
         )
         self._both = (rows.T @ rows).tocsr()
         size = made.size.astype(np.float64)
-        self._rate = float((size * (size - 1)).sum()) / len(made.pair) ** 2
+        ways = size * (size - 1)
+        self._rate = float(ways.sum()) / len(made.pair) ** 2
+        # what users hold together shows the energies with the share of a usual size
+        self._usual = float((ways * _shares(made.size)).sum()) / max(float(ways.sum()), 1.0)
         self._holders = np.bincount(made.pair, minlength=pairs).astype(np.float64)
 
     def odds(self, some: Differing, splits: Flags, hits: Floats) -> Floats:
@@ -447,7 +464,7 @@ class _Together:
         energy[:, np.arange(energy.shape[1]), np.arange(energy.shape[1])] = 0
         side = np.where(splits, 1.0, -1.0)
         alike = np.einsum("bsi,bij,bsj->bs", side, energy, side) / 4
-        return alike + np.log(UNEXPLAINED) * hits
+        return alike * (some.share / self._usual)[:, None] + np.log(UNEXPLAINED) * hits
 
 
 def _chance(hits: Floats, odds: Floats) -> float:

@@ -242,7 +242,7 @@ def evaluate(
         min_supports = _supports(min_support, released.manifest)
         steps = Steps(on_progress)
         with closing(settings.start(on_progress)) as host, steps.step("count"):
-            timed = settings.reads_events and _has_events(source, released)
+            timed = _has_events(source, released)
             counted = host.count(source, unique_pairs=True, with_events=timed)
             beside = host.count_beside(released.log, released.users, with_events=timed)
             output, rows = beside.hist, beside.events

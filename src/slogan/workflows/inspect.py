@@ -4,13 +4,47 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from slogan import engines
 from slogan.engines import EngineChoice
 from slogan.engines.engine import Advice, Advisor, Counted
-from slogan.histogram import LogSize
+from slogan.histogram import Events, LogSize
 from slogan.logs.searchlog import SearchLog, Source
 from slogan.manifest.certificate import CURATOR_ONLY, html_table
 from slogan.progress import Progress, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsRead:
+    """How many rows have a time, rank or session that can be read, of a log with a period."""
+
+    rows: int
+    """Clicks, and searches without one."""
+    with_time: int
+    at_ends: int
+    """With a time at the first or last second of the period, where times outside of it count."""
+    clicks: int
+    """Rows with a click."""
+    with_rank: int | None
+    """Of these; None if ranks are not asked for, and so is the next one."""
+    with_session: int | None
+
+    @classmethod
+    def of(cls, events: Events) -> "EventsRead | None":
+        """Count the rows of a log; None without times."""
+        if events.second is None:
+            return None
+        ends = (0, events.days * 86_400 - 1)
+        clicked, rank, session = events.pair >= 0, events.rank, events.session
+        return cls(
+            rows=len(events.user),
+            with_time=int((events.second >= 0).sum()),
+            at_ends=int(np.isin(events.second, ends).sum()),
+            clicks=int(clicked.sum()),
+            with_rank=None if rank is None else int((rank[clicked] > 0).sum()),
+            with_session=None if session is None else int((session >= 0).sum()),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -23,6 +57,8 @@ class Inspection:
     counted: Counted
     advice: Advice | None = None
     """What reading the log in another way would change; None if the engine does not say."""
+    events: EventsRead | None = None
+    """How times, ranks and sessions are read; None without a period."""
 
     @property
     def format(self) -> str:
@@ -56,6 +92,7 @@ class Inspection:
             "emptied": self.log.columns.emptied(),
             "kept_fields": self.log.columns.kept_fields(),
             "advice": None if self.advice is None else asdict(self.advice),
+            "events": None if self.events is None else asdict(self.events),
             "format": self.format,
             "files": self.files,
             "columns": asdict(self.log.columns),
@@ -83,4 +120,11 @@ def inspect(
             counted = host.count(source)
             whole, shared = host.sizes()
             advice = host.advice() if isinstance(host, Advisor) else None
-    return Inspection(log=source, whole=whole, shared=shared, counted=counted, advice=advice)
+        events = None
+        if source.columns.time is not None:
+            with closing(settings.start(on_progress)) as host:
+                host.count(source, unique_pairs=True, with_events=True)
+                events = EventsRead.of(host.events())
+    return Inspection(
+        log=source, whole=whole, shared=shared, counted=counted, advice=advice, events=events
+    )

@@ -252,6 +252,38 @@ def test_what_folding_would_gain_is_shown(here, save):
     assert "With --fold" not in folded.text
 
 
+def test_columns_of_events_are_named_with_what_fills_them(here, save):
+    file = save("aol.tsv", AOL)
+    said = here("inspect", file).text
+
+    assert "To fill QueryTime, give the first and last day of the log" in said
+    assert "synthesize fills ItemRank (rank) unless noise would hide it" in said
+    assert "sanitize leaves it empty" in said
+    assert "rows have a time" not in said
+    assert json.loads(here("inspect", file, "--json").stdout)["events"] is None
+
+
+@pytest.mark.parametrize(
+    ("moment", "period", "expected"),
+    [
+        ("2006-03-05 10:00:00", "2006-03-01/2006-03-31", "3 of 3 rows have a time."),
+        ("2006-03-05 10:00:00", "2007-01-01/2007-01-31", "Check the period: --period FROM/TO."),
+        ("5 March", "2006-03-01/2006-03-31", "Check how they are written: --time-format"),
+    ],
+)
+def test_with_a_period_the_times_that_can_be_read_are_counted(here, save, moment, period, expected):
+    lines = ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"]
+    lines += [f"{user}\tq\t{moment}\t{rank}\tu" for user, rank in ((1, 1), (2, "x"))]
+    file = save("aol.tsv", "\n".join([*lines, f"3\tq\t{moment}\t\t"]) + "\n")
+    said = here("inspect", file, "--period", period)
+    told = json.loads(here("inspect", file, "--period", period, "--json").stdout)["events"]
+
+    assert expected in said.text
+    assert "ItemRank: 1 of 2 clicks have a rank." in said.text
+    assert (told["rows"], told["clicks"], told["with_rank"]) == (3, 2, 1)
+    assert told["with_session"] is None
+
+
 def test_user_ids_that_differ_in_spaces_or_zeros_are_counted(here, save):
     text = "user,query,url\n1,q,u\n 1,q,u\n01,q,u\n2,q,u\n0,q,u\n00,q,u\n"
     said = here("inspect", save("ids.csv", text))
@@ -267,7 +299,7 @@ def test_columns_that_come_back_empty_are_named_before_and_after(here, save, tmp
 
     assert done.stderr.startswith("2 other columns will come back empty: QueryTime, ItemRank.")
     assert "2 other columns came back empty: QueryTime, ItemRank." in done.text
-    assert "2 other columns come back empty" in here("inspect", file).text
+    assert "1 other column comes back empty: QueryTime." in here("inspect", file).text
     manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
     assert manifest["log"]["emptied"] == ["QueryTime", "ItemRank"]
     page = (tmp_path / "out/public/report.html").read_text()

@@ -23,7 +23,7 @@ from slogan.dp.grouping import (
     registrable,
 )
 from slogan.dp.sums import Association, Sizes, together_sums
-from slogan.dp.swaps import UNIT, dealt, dice_of, swapped, together
+from slogan.dp.swaps import CROWD, UNIT, dealt, dice_of, swapped, together
 from slogan.dp.synthesis import deal
 from slogan.errors import OptionError
 from slogan.planning.objectives import PrivatePairs, load, names
@@ -121,6 +121,22 @@ def test_swaps_have_the_law_of_their_energy():
     likely = np.e / (np.e + 2)  # of three ways to part four pairs, one has the energy
 
     assert abs(together_of_01 / runs - likely) < 0.03
+
+
+def test_energies_count_less_for_users_of_many_pairs():
+    """Two users of three and one pairs among four: which of them is alone, enumerated."""
+    energy = np.zeros((5, 5), dtype=np.int64)
+    energy[0, 1] = energy[1, 0] = 2 * UNIT
+    dice, runs = dice_of(SeededRandomness(1)), 20_000
+    users = dealt(np.array([3, 1]), np.array([1, 1, 1, 1]), dice)
+    together_of_01 = 0
+    for _ in range(runs):
+        swapped(users, np.arange(4), energy, 4, dice)
+        together_of_01 += {0, 1} <= set(users.pair[:3].tolist())
+    odds = np.exp(2 * (2 / 3) ** CROWD)
+    likely = odds / (odds + 1)  # of four arrangements, two have 0 and 1 together
+
+    assert abs(together_of_01 / runs - likely) < 0.02
 
 
 def test_made_up_users_are_counted_as_real_ones_are():

@@ -138,6 +138,23 @@ def test_croissant_is_valid_and_loads_the_released_rows(tmp_path, kind):
     assert sorted(found) == [(*row[:3], int(row[3])) for row in expected]
 
 
+@pytest.mark.parametrize(
+    ("period", "days"),
+    [("2026-01-01/2026-03-31", ["2026-01-01", "2026-03-31"]), ("spring", None)],
+)
+def test_croissant_has_the_days_of_a_period(tmp_path, period, days):
+    log, labels = write_log(tmp_path), slogan.Labels(period=period)
+    with release_of(log, labels=labels) as release:
+        release.save(tmp_path / "out")
+    found = json.loads((tmp_path / "out/public/croissant.json").read_text(encoding="utf-8"))
+    dataset = croissant(tmp_path / "out")
+
+    assert dataset.metadata.ctx.issues.errors == set()
+    assert found["temporalCoverage"] == period
+    assert found.get("rai:dataCollectionTimeFrame") == days
+    assert slogan.verify(log, tmp_path / "out").ok
+
+
 def test_files_that_croissant_cannot_read_are_described_without_records(tmp_path):
     for n, options in enumerate(({"header": False}, {"delimiter": ";"})):
         (tmp_path / f"{n}").mkdir()

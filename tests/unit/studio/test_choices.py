@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slogan.cli.options import Reading
+from slogan.cli.options import EventReading
 from slogan.errors import OptionError
 from slogan.studio.choices import Command, LogChoice
 
@@ -32,14 +32,16 @@ def test_a_command_and_its_file_hold_the_same(title, user, name):
 def test_the_choices_are_options_of_the_command_line():
     """With the same defaults, so that only what differs is written."""
     mine = {k: v for k, v in vars(LogChoice()).items() if k not in ("source", "uploaded")}
-    theirs = vars(Reading())
+    theirs = vars(EventReading())
 
     assert mine.items() <= theirs.items()
 
 
 def test_only_what_differs_is_an_option():
     assert LogChoice(source="a").options() == {}
-    assert LogChoice(source="a", user="who", fold=True).options() == {"user": "who", "fold": True}
+    choice = LogChoice(source="a", user="who", fold=True, rank="position")
+    assert choice.options() == {"user": "who", "fold": True}
+    assert choice.event_options() == {"rank": "position"}
 
 
 def test_without_a_log_nothing_is_read():

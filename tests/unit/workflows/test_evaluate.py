@@ -408,12 +408,3 @@ def test_the_fields_of_such_columns_are_documented(with_times):
             inner = value if isinstance(value, dict) else {}
             names = [f".{field}`", *(f".{name}`" for name in inner)]
             assert [name for name in names if name not in section] == [], measure.name
-
-
-def test_an_engine_that_does_not_read_such_columns_measures_the_rest(with_times, monkeypatch):
-    assert not engines.load("spark")().reads_events
-    monkeypatch.setattr(engines.load("duckdb"), "reads_events", False)
-    found = slogan.evaluate(*with_times).to_dict()
-
-    assert "times" not in found
-    assert found["size"] > 0

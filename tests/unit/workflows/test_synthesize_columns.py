@@ -75,6 +75,24 @@ def test_columns_that_noise_would_drown_are_empty_with_a_reason(tmp_path, timed)
     assert {stage.name for stage in release.statistics.account.stages}.isdisjoint(dropped)
 
 
+@pytest.mark.parametrize("column", ["QueryTime", "ItemRank"])
+def test_a_column_without_readable_values_stays_empty(timed, tmp_path, column):
+    lines = [line.split("\t") for line in timed.read_text().splitlines()]
+    place = lines[0].index(column)
+    rows = [[*line[:place], "?", *line[place + 1 :]] for line in lines[1:]]
+    file = tmp_path / "log.tsv"
+    file.write_text("".join("\t".join(line) + "\n" for line in [lines[0], *rows]))
+    release = released(slogan.read(file, period=PERIOD), tmp_path / "out")
+    found = pl.read_csv(tmp_path / "out/public/log.tsv", separator="\t", infer_schema=False)
+    page = (tmp_path / "out/public/report.html").read_text()
+
+    assert {"hours", "ranks"} <= set(release.statistics.fields.noisy)
+    assert found[column].null_count() == len(found)
+    assert f"{column}: empty, because what was measured is not clear of the noise" in page
+    judged = slogan.verify(file, tmp_path / "out")
+    assert {check.name for check in judged.checks if not check.ok} == {"not_a_test_run"}
+
+
 def test_columns_cost_nothing_beside_the_budget(timed, tmp_path):
     plain = released(slogan.read(timed, time="none", rank="none"), tmp_path / "plain")
     whole = released(slogan.read(timed, period=PERIOD), tmp_path / "whole")

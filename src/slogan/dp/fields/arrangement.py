@@ -57,7 +57,7 @@ def arrange(
     sessions: bool,
     rng: Randomness,
 ) -> MadeEvents | None:
-    """Give made-up clicks the columns that were measured; None without columns or clicks.
+    """Give made-up clicks the columns that show in what was measured; None without any.
 
     Args:
         output: The made-up users, sorted by user and pair.
@@ -67,8 +67,8 @@ def arrange(
         sessions: Whether the column of sessions is asked for.
         rng: The source of what is drawn.
     """
-    times, ranks = "hours" in statistics.noisy, "ranks" in statistics.noisy
-    sessions = sessions and {"sessions", "lengths"} <= statistics.noisy.keys()
+    times, ranks = statistics.shows("hours"), statistics.shows("ranks")
+    sessions = sessions and statistics.shows("sessions", "lengths")
     if not (times or ranks or sessions) or not output.clicks:
         return None
     generator, dice = np.random.Generator(np.random.PCG64DXSM(rng.words(4).tolist())), dice_of(rng)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.fft import dct, idct
 
 from slogan.arrays import Floats, Ints
-from slogan.dp.fields.statistics import FieldStatistics, Kinds
+from slogan.dp.fields.statistics import CLEAR, FieldStatistics, Kinds
 from slogan.dp.fields.sums import (
     AGAIN,
     COUNTED_SESSIONS,
@@ -27,12 +27,15 @@ from slogan.dp.fields.sums import (
     STEPS,
     day_cells,
     days_of_a_cell,
+    rank_cell,
 )
 from slogan.dp.sums import projected
 
 LARGEST_RANK = 50
 MOST_SESSIONS, LONGEST = 100, 60
 """More sessions of a user, and more clicks of a session, are not made up."""
+OF_ALL, OF_PAIR = 1.0, 2.0
+"""How many deviations of the noise a cell of ranks must differ by: of many pairs, and of one."""
 _WAVES = (0, 1, 3, 5, 9, 24)
 """Daily waves in blocks: once a day, twice, three and four times, more often."""
 VARIED = 0.25
@@ -149,21 +152,47 @@ class Calendar:
 def rank_shares(statistics: FieldStatistics) -> Floats:
     """For each class of pairs the share of each rank from 1 to 50.
 
-    A class is shrunk towards its parent, and that towards all clicks.
+    A class is shrunk towards its parent, that towards all clicks, and these to a geometric law.
     """
     noisy = statistics.values("ranks")
     if noisy is None:
         raise ValueError("ranks were not measured")
     table, deviation = noisy.reshape(-1, RANK_CELLS), statistics.deviation("ranks")
-    everywhere = _shares(table.sum(axis=0))
-    kinds = statistics.rank_kinds
+    total, kinds = table.sum(axis=0), statistics.rank_kinds
+    law = _in_cells(geometric(_first_share(total), LARGEST_RANK))
+    everywhere = _cut(total, law, OF_ALL * deviation * len(table) ** 0.5)
     found = np.empty((kinds.number, RANK_CELLS))
     for parent in range(kinds.number - kinds.shared, kinds.number):
         rows = np.flatnonzero(kinds.parent == parent)
-        curve = _shrunk(table[rows].sum(axis=0), everywhere, deviation * len(rows) ** 0.5)
+        noise = OF_ALL * deviation * len(rows) ** 0.5
+        curve = _cut(table[rows].sum(axis=0), everywhere, noise)
         for row in rows:
-            found[row] = curve if row == parent else _shrunk(table[row], curve, deviation)
+            found[row] = curve if row == parent else _kept(table[row], curve, OF_PAIR * deviation)
     return np.array([_single_ranks(curve) for curve in found])
+
+
+def _cut(noisy: Floats, towards: Floats, least: float) -> Floats:
+    """Shares of cells, each of which differs from others by what its departure has above this."""
+    total = float(noisy.sum())
+    if total <= 0:
+        return towards
+    beyond = noisy - total * towards
+    return _shares(total * towards + np.sign(beyond) * np.maximum(np.abs(beyond) - least, 0.0))
+
+
+def _kept(noisy: Floats, towards: Floats, least: float) -> Floats:
+    """The same, but a departure far above this is kept nearly whole."""
+    total = float(noisy.sum())
+    if total <= 0:
+        return towards
+    beyond = noisy - total * towards
+    part = 1 - (least / np.maximum(np.abs(beyond), max(least, 1e-300))) ** 2
+    return _shares(total * towards + beyond * part)
+
+
+def _first_share(cells: Floats) -> float:
+    """The share of the first cell, for a geometric law."""
+    return min(max(float(_shares(cells)[0]), 0.05), 0.9)
 
 
 def _shrunk(noisy: Floats, towards: Floats, deviation: float) -> Floats:
@@ -178,8 +207,14 @@ def _single_ranks(curve: Floats) -> Floats:
     """The share of each rank: those of 11 to 20, and of 21 on, are divided by public rules."""
     rank = np.arange(1, LARGEST_RANK + 1)
     rule = np.where(rank <= SINGLE_RANKS, 1.0, rank**-2.0)
-    cell = np.where(rank <= SINGLE_RANKS, rank - 1, np.where(rank <= 2 * SINGLE_RANKS, 10, 11))
+    cell = rank_cell(rank)
     return curve[cell] * rule / np.bincount(cell, rule)[cell]
+
+
+def _in_cells(shares: Floats) -> Floats:
+    """The share of each cell, from those of ranks."""
+    cells = np.bincount(rank_cell(np.arange(1, len(shares) + 1)), shares)
+    return np.asarray(cells / cells.sum(), dtype=np.float64)
 
 
 def geometric(first: float, most: int) -> Floats:
@@ -194,7 +229,7 @@ def spread_bins(bins: Floats, least: Ints, most: int, deviation: float) -> Float
     are likelier by a public rule.
     """
     number = np.arange(1, most + 1)
-    first = min(max(float(_shares(bins)[0]), 0.05), 0.9)
+    first = _first_share(bins)
     cell = np.searchsorted(least, number, side="right") - 1
     by_cell = np.bincount(cell, geometric(first, most))
     shares = _shrunk(bins, by_cell / by_cell.sum(), deviation)
@@ -277,7 +312,7 @@ def unclicked_shares(noisy: Floats | None, kinds: Kinds, deviation: float) -> Fl
         return np.zeros(kinds.number)
     clicks, searches = noisy.reshape(-1, 2).T
     whole = float(searches.sum()) / max(float(clicks.sum()), 1.0)
-    if searches.sum() < 3 * deviation * len(searches) ** 0.5:
+    if searches.sum() < CLEAR * deviation * len(searches) ** 0.5:
         return np.zeros(kinds.number)
     counted = np.maximum(clicks, deviation)
     beyond = searches - whole * counted

@@ -42,12 +42,15 @@ COARSE = {
 """About how many numbers the coarsest useful result of a stage has."""
 DROWNED = 0.25
 """A stage is left out if the noise of these is expected to exceed this part of what users add."""
+CLEAR = 2.0
+"""A column is filled, and searches without a click are made up, if the sum of what was measured
+exceeds its noise by this factor."""
 MOST_NOISE = 1000.0
 """A larger part is stated as this one."""
 ALL_USERS = ("hours", "days")
 """Stages to which every user adds; only users with a released pair add to the others."""
 
-OWN_RANKS, MOST_OWN_RANKS = 4, 1000
+OWN_RANKS, MOST_OWN_RANKS = 16, 1000
 """A pair has a separate class if its private count exceeds this many deviations of the noise."""
 OWN_SEARCHES, MOST_OWN_SEARCHES = 8, 100
 """The same for a query, and its searches without a click."""
@@ -156,6 +159,14 @@ class FieldStatistics:
         """The noisy sums of a stage; None if it was not measured."""
         found = self.noisy.get(name)
         return None if found is None else found.values
+
+    def shows(self, *names: str) -> bool:
+        """Whether these stages were measured and have more than noise: rows that can be read."""
+        return all(
+            (values := self.values(name)) is not None
+            and values.sum() > CLEAR * self.deviation(name) * values.size**0.5
+            for name in names
+        )
 
     def deviation(self, name: str) -> float:
         """The standard deviation of the noise of each sum."""

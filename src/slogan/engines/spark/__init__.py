@@ -32,10 +32,6 @@ class Spark(EngineSettings):
             self, places, kind, encoding
         )
 
-    @property
-    def reads_events(self) -> bool:
-        return False
-
     @classmethod
     def for_log(cls, log: object) -> Self | None:
         table = log.table if isinstance(log, SearchLog) else log

@@ -165,15 +165,15 @@ def number(
     named = kept.keep(run(_NAMED, added=added, pairs=pairs).repartition("name"))
     (users_of_log,) = one(f"SELECT count(*) FROM ({_NAMES})", named=named)
     with _for_now(run(f"{_NAMES} HAVING count(pair) > 0", named=named)) as some:
-        users = kept.keep(_numbered_users(some, users_of_log))
-        numbered_users = users.count()
+        users = kept.keep(numbered_users(some, users_of_log))
+        users_here = users.count()
     return Numbered(
         pairs=pairs,
         users=users,
         clicks=run(_CLICKS, named=named, users=users),
         pairs_of_log=pairs_of_log,
         users_of_log=users_of_log,
-        size=(rows, numbered_users, numbered_pairs),
+        size=(rows, users_here, numbered_pairs),
         clicks_of_pairs=clicks_of_pairs,
     )
 
@@ -223,7 +223,8 @@ def _numbered_pairs(held: DataFrame, rows: int) -> DataFrame:
     return parted.selectExpr(f"{pair} AS pair", f"{query} AS query_number", "query", "url", "apart")
 
 
-def _numbered_users(names: DataFrame, rows: int) -> DataFrame:
+def numbered_users(names: DataFrame, rows: int) -> DataFrame:
+    """Users by name, numbered from 0 in the order of their bytes; `rows` is about how many."""
     parted = _parted(names, "name", rows)
     (users,) = _starts(parted, "count(*)")
     return parted.selectExpr(f"{_rank('row_number()', 'name', users)} AS user", "name")

@@ -25,13 +25,14 @@ from slogan.engines.engine import (
     require_text,
     with_numbers_of,
 )
+from slogan.engines.events import EventTypes, event_types, events_of, to_write
 from slogan.engines.pseudonyms import IdKind, id_kind
-from slogan.engines.spark import Spark, counting, reading, sql, writing
+from slogan.engines.spark import Spark, counting, events, reading, sql, writing
 from slogan.engines.spark.distributed import solver
 from slogan.engines.spark.session import Opened, opened
 from slogan.engines.spark.sums import SparkHistogram
-from slogan.errors import EmptyLogError, OptionError
-from slogan.histogram import LogSize, Output
+from slogan.errors import EmptyLogError
+from slogan.histogram import Events, LogSize, MadeEvents, Output
 from slogan.logs.searchlog import SearchLog
 from slogan.logs.vocabulary import Pair
 from slogan.planning.solvers import Effort
@@ -58,6 +59,8 @@ class SparkEngine:
         self._numbered: counting.Numbered | None = None
         self._result: Counted | None = None
         self._types: dict[str, str] = {}
+        self._moments: EventTypes | None = None
+        self._known: DataFrame | None = None
 
     @property
     def arrived(self) -> tuple[str, ...]:
@@ -71,8 +74,13 @@ class SparkEngine:
         listed: Sequence[Pair] = (),
         with_events: bool = False,
     ) -> Counted:
-        _refuse(with_events=with_events)
-        return self._count(log, unique_pairs=unique_pairs, fits=lambda _: True, listed=listed)
+        return self._count(
+            log,
+            unique_pairs=unique_pairs,
+            fits=lambda _: True,
+            listed=listed,
+            with_events=with_events,
+        )
 
     def count_in_place(self, log: SearchLog, *, forced: bool) -> Counted:
         return self._count(
@@ -86,16 +94,17 @@ class SparkEngine:
         unique_pairs: bool,
         fits: Callable[[int], bool],
         listed: Sequence[Pair] = (),
+        with_events: bool = False,
     ) -> Counted:
         if self._log is not None:
             raise RuntimeError("an engine counts one log; make another")
         self._log = log
         with _counting(log):
+            self._types = writing.column_types(self._session, log)
             self._added = added = self._kept.keep(
-                counting.added_up(reading.rows(self._session, log))
+                counting.added_up(self._rows(log, with_events=with_events))
             )
             clicks, no_click, bad_rows = counting.check(added, log)
-            self._types = writing.column_types(self._session, log)
             public = None
             if listed:
                 require_text(self._types, log.columns, "STRING")
@@ -121,25 +130,62 @@ class SparkEngine:
         )
         return self._result
 
+    def _rows(self, log: SearchLog, *, with_events: bool) -> DataFrame:
+        """The rows as they are read; those that `events` needs are kept."""
+        if not with_events:
+            return reading.rows(self._session, log)
+        kinds = {name: writing.sql_type(kind) for name, kind in self._types.items()}
+        self._moments = event_types(log, kinds)
+        rows = self._kept.keep(reading.rows(self._session, log, self._moments))
+        self._known = events.known(rows)
+        return rows.select("name", "query", "url", "clicks", "file", "reason")
+
+    @sql.asking()
+    def events(self) -> Events:
+        return self._events_known(None)[0].sorted()
+
+    def _events_known(self, others: DataFrame | None) -> tuple[Events, Ints]:
+        """The events in any order; and the number that the query of each has in other pairs."""
+        log, rows = require_counted(self._log), require_counted(self._known)
+        users = self._numbers.users
+        searching = sql.run(
+            """SELECT DISTINCT r.name FROM {rows} r LEFT ANTI JOIN {users} u ON u.name = r.name
+               WHERE r.search""",
+            rows=rows,
+            users=users,
+        )
+        later = counting.numbered_users(searching, searching.count())
+        everyone = users.unionByName(
+            later.selectExpr(f"`user` + {self._numbers.size[1]}L AS `user`", "name")
+        )
+        found = events.numbered(rows, everyone, self._numbers.pairs, others)
+        size = sql.integer_bytes(rows.count(), len(found.columns))
+        self._arrivals.announce("count", "the rows of the log", size)
+        columns = dict(zip(found.columns, sql.ints(found), strict=True))
+        if "session" in columns:
+            columns["session"] = events.of_all_users(columns["user"], columns["session"])
+        known = columns.get("known", np.full(len(columns["user"]), -1))
+        return events_of(columns, log), known
+
     def pack(self, question: Question, effort: Effort) -> Packed:
         return solver.pack(self._numbers, question, effort, self._arrivals)
 
     def count_beside(self, log: SearchLog, users: Whose, *, with_events: bool = False) -> Beside:
-        _refuse(with_events=with_events)
         first, mine = require_counted(self._result), self._numbers
         other = SparkEngine(Spark(session=self._session))
         other._arrivals = self._arrivals
         try:
-            second = other.count(log, unique_pairs=True).hist
+            second = other.count(log, unique_pairs=True, with_events=with_events).hist
             theirs = other._numbers
             with sql.asking():
                 pair, query = counting.known_pairs(mine, theirs)
                 user = counting.known_users(mine, theirs, users)
+                found = other._events_known(mine.pairs) if with_events else None
         except EmptyLogError:
             return none_beside(first.hist)
         finally:
             other.close()
-        return with_numbers_of(first.hist, second, user=user, pair=pair, query=query)
+        return with_numbers_of(first.hist, second, user=user, pair=pair, query=query, events=found)
 
     @property
     def _numbers(self) -> counting.Numbered:
@@ -188,18 +234,31 @@ class SparkEngine:
         )
 
     @_writing()
-    def write(self, output: Output, pseudonyms: list[str] | None, target: Path) -> None:
-        log, shown = require_counted(self._log), self._shown(output, pseudonyms)
-        users, parts = writing.placed(log, output, shown)
-        columns = {"user": output.user, "pair": output.pair, "clicks": output.count}
+    def write(
+        self,
+        output: Output,
+        pseudonyms: list[str] | None,
+        target: Path,
+        made: MadeEvents | None = None,
+    ) -> None:
+        log, shown, types = require_counted(self._log), self._shown(output, pseudonyms), None
+        if made is not None:
+            types = require_counted(self._moments)
+            made = to_write(made, output, pseudonyms, log.columns, types)
+        rows = writing.Rows.of(log, output, made, types)
+        users, parts = writing.placed(shown, rows.of_users)
+        columns = ", ".join(f"o.{n}" for n in rows.columns if n not in ("user", "pair", "query"))
         released = sql.run(
-            """SELECT m.part, m.place, m.shown, p.query, p.url, o.clicks FROM {output} o
-               JOIN {pairs} p ON p.pair = o.pair JOIN {users} m ON m.user = o.user""",
-            output=sql.frame_of(self._session, **columns),
+            f"""SELECT m.part, m.place, m.shown, {"p" if made is None else "q"}.query, p.url,
+                       {columns} FROM {{output}} o JOIN {{users}} m ON m.user = o.user
+                LEFT JOIN {{pairs}} p ON p.pair = o.pair
+                LEFT JOIN (SELECT query_number, min(query) AS query FROM {{pairs}} GROUP BY 1) q
+                ON q.query_number = o.query""",
+            output=sql.frame_of(self._session, **rows.columns),
             pairs=self._numbers.pairs,
             users=users,
         )
-        writing.write_log(log, self._types, released, parts, target)
+        writing.write_log(log, self._types, released, parts, target, rows.roles)
 
     @_writing()
     def write_pseudonyms(self, output: Output, pseudonyms: list[str], target: Path) -> None:
@@ -214,17 +273,9 @@ class SparkEngine:
 
     def close(self) -> None:
         self._kept.forget()
-        self._added = self._numbered = None
+        self._added = self._numbered = self._known = None
         self._opened.close()
         self._opened = Opened(self._session)
-
-
-def _refuse(*, with_events: bool) -> None:
-    if with_events:
-        raise OptionError(
-            "Spark does not read times, ranks and sessions",
-            hint="use --engine duckdb, or give --time none, --rank none and --session none",
-        )
 
 
 def hand_over(spark: Spark, log: SearchLog, folder: Path) -> tuple[Path, Path]:

@@ -1,12 +1,19 @@
-"""How Spark reads a log: any source as rows of name, query, url, clicks, reason and file."""
+"""How Spark reads a log: any source as rows of name, query, url, clicks, reason and file.
+
+With times, ranks and sessions if these are asked for: their SQL is in `events`.
+"""
 
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
+from slogan.engines.events import EventTypes
+from slogan.engines.spark import events
 from slogan.engines.spark.sql import quoted, run
 from slogan.errors import EmptyLogError, LogFormatError, OptionError
+from slogan.logs.columns import EVENT_ROLES
 from slogan.logs.databases import Database
 from slogan.logs.rows import MOST_CLICKS, NO_CLICK, NOT_UTF8, OPEN_QUOTE
 from slogan.logs.searchlog import SearchLog
@@ -25,10 +32,7 @@ _NUMBER = {
     "joined": "(?<=[0-9])_(?=[0-9])",
     "javas": "[0-9.][dDfF][ \t\n\x0b\x0c\r]*$|[\x00-\x08\x0e-\x1f]",
 }
-_ROWS = f"""
-    SELECT name, query, coalesce(url, '') AS url, try_cast(n AS BIGINT) AS clicks, file, CASE
-        WHEN why IS NOT NULL THEN why
-        WHEN coalesce(url, '') = '' AND NOT :searches THEN '{NO_CLICK}'
+_FAULT = f"""CASE
         WHEN name IS NULL OR name = '' THEN 'user missing'
         WHEN query IS NULL OR query = '' THEN 'query missing'
         WHEN n IS NULL OR isnan(n) THEN 'count missing'
@@ -36,16 +40,32 @@ _ROWS = f"""
         WHEN n = 0 THEN 'count zero'
         WHEN n >= {MOST_CLICKS} THEN 'count huge'
         WHEN n <> floor(n) THEN 'count fractional'
-    END AS reason
-    FROM {{source}}"""
+    END"""
+_NO_URL = "coalesce(url, '') = '' AND NOT :searches"
 
 
-def rows(session: SparkSession, log: SearchLog) -> DataFrame:
-    """Every row of the log with the reason why it cannot be counted, if any."""
+def rows(session: SparkSession, log: SearchLog, types: EventTypes | None = None) -> DataFrame:
+    """Every row of the log with the reason why it cannot be counted, if any.
+
+    With types also its second, rank and session, and whether it is a `search` without a click.
+    """
     _require_supported(log)
     kinds = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _typed}
-    source = kinds[log.format](session, log)
-    return run(_ROWS, {"searches": log.counts_searches}, source=source)
+    args: dict[str, Any] = {"searches": log.counts_searches}
+    more = ""
+    if types is not None:
+        kept, patterns = events.kept(log, types)
+        more = f", why IS NULL AND {_NO_URL} AND ({_FAULT}) IS NULL AS search"
+        more += "".join(f", {value} AS {name}" for name, value in kept.items())
+        args |= patterns
+    return run(
+        f"""SELECT name, query, coalesce(url, '') AS url, try_cast(n AS BIGINT) AS clicks, file,
+                   CASE WHEN why IS NOT NULL THEN why WHEN {_NO_URL} THEN '{NO_CLICK}'
+                        ELSE {_FAULT} END AS reason {more}
+            FROM {{source}}""",
+        args,
+        source=kinds[log.format](session, log),
+    )
 
 
 def _require_supported(log: SearchLog) -> None:
@@ -61,7 +81,8 @@ def _require_supported(log: SearchLog) -> None:
             f"Spark does not read {kind}",
             hint="use --engine duckdb, or export the table as Parquet and give the files",
         )
-    nested = [name for name in log.columns.roles.values() if name not in log.columns.names]
+    roles = log.columns.filled(EVENT_ROLES)
+    nested = [name for name in roles.values() if name not in log.columns.names]
     if nested:
         raise OptionError(
             f"Spark does not read fields inside columns: {', '.join(nested)}",
@@ -117,19 +138,20 @@ def _typed(session: SparkSession, log: SearchLog) -> DataFrame:
     count = "1" if columns.count is None else quoted(columns.count)
     url = "NULL" if columns.url is None else quoted(columns.url)
     file = "'the table'" if log.table is not None else "_metadata.file_name"
+    more = "".join(f", {quoted(name)} AS of_{role}" for role, name in columns.event_roles.items())
     return run(
         f"""SELECT CAST({quoted(columns.user)} AS STRING) AS name,
                    CAST({quoted(columns.query)} AS STRING) AS query,
                    CAST({url} AS STRING) AS url,
                    try_cast({count} AS DOUBLE) AS n, CAST(NULL AS STRING) AS why,
-                   slogan_file AS file
+                   slogan_file AS file {more}
             FROM {{named}}""",
         named=table.selectExpr("*", f"{file} AS slogan_file"),
     )
 
 
 def _require_text(schema: StructType, log: SearchLog) -> None:
-    for role, name in log.columns.roles.items():
+    for role, name in log.columns.filled(EVENT_ROLES).items():
         kind = schema[name].dataType
         if isinstance(kind, BinaryType):
             raise LogFormatError(
@@ -171,16 +193,24 @@ def _tsv(session: SparkSession, log: SearchLog) -> DataFrame:
 
 
 def _jsonl(session: SparkSession, log: SearchLog) -> DataFrame:
-    roles = log.columns.roles
-    kinds = (f"schema_of_variant(try_variant_get(v, :{role}, 'variant'))" for role in roles)
-    nested = " OR ".join(f"regexp_like({kind}, '^(OBJECT|ARRAY)')" for kind in kinds)
+    columns = log.columns
+    roles = log.columns.filled(EVENT_ROLES)
+    nested = {
+        role: f"regexp_like(schema_of_variant(try_variant_get(v, :{role}, 'variant')), "
+        "'^(OBJECT|ARRAY)')"
+        for role in roles
+    }
+    texts = {role: f"try_variant_get(v, :{role}, 'string')" for role in roles}
+    # A nested value is not a time; as a user it makes the row a bad one.
+    texts |= {role: f"IF({nested[role]}, NULL, {texts[role]})" for role in columns.event_roles}
+    any_nested = " OR ".join(nested[role] for role in columns.roles)
     return _roles(
         log,
-        {name: f"try_variant_get(v, :{role}, 'string')" for role, name in roles.items()},
+        {name: texts[role] for role, name in roles.items()},
         f"""WHEN NOT is_valid_utf8(line) THEN '{NOT_UTF8}'
             WHEN {_RETURN} OR v IS NULL OR NOT startswith(trim(LEADING :blank FROM line), '{{{{')
                  OR variant_get(v, '$[1]', 'variant') IS NOT NULL THEN 'unreadable'
-            WHEN {nested} THEN 'nested'""",
+            WHEN {any_nested} THEN 'nested'""",
         f"""SELECT line, file, {PARSED} AS v
             FROM (SELECT trim(LEADING :mark FROM line) AS line, file FROM {{read}})""",
         {"mark": _MARK, "blank": " \t", **{role: json_path(name) for role, name in roles.items()}},
@@ -236,7 +266,7 @@ def _roles(
     args: dict[str, str],
     read: DataFrame,
 ) -> DataFrame:
-    """The four roles from texts at these places of a source, with the file and why not, if so."""
+    """The roles from texts at these places of a source, with the file and why not, if so."""
     columns = log.columns
     clicks, url = "1D", "NULL" if columns.url is None else place[columns.url]
     if columns.count is not None:
@@ -244,9 +274,10 @@ def _roles(
         plain = f"regexp_replace({text}, :joined, '')"
         clicks = f"IF(regexp_like({text}, :javas), NULL, try_cast({plain} AS DOUBLE))"
         args = args | _NUMBER
+    more = "".join(f", {place[name]} AS of_{role}" for role, name in columns.event_roles.items())
     return run(
         f"""SELECT {place[columns.user]} AS name, {place[columns.query]} AS query,
-                   {url} AS url, {clicks} AS n, file, CASE {why} END AS why
+                   {url} AS url, {clicks} AS n, file, CASE {why} END AS why {more}
             FROM ({source})""",
         args,
         read=read,

@@ -64,7 +64,7 @@ def by_number(frame: DataFrame, numbers: int) -> Ints:
     return whole
 
 
-def frame_of(session: SparkSession, **columns: Ints | list[str]) -> DataFrame:
+def frame_of(session: SparkSession, /, **columns: Ints | list[str]) -> DataFrame:
     """A frame of columns that the driver has."""
     table = cast("Any", pa).table(columns)
     if table.num_rows == 0:  # of which Connect finds no schema
@@ -132,7 +132,7 @@ class Kept:
 
 
 _UNITS = ("", "K", "M", "G", "T")
-_BYTES_PER_ROW = 8 * 3
+_BYTES = 8
 _COPIES = 4
 """Putting integers in order takes as much again, more than once."""
 
@@ -173,7 +173,12 @@ class Arrivals:
 
 def histogram_bytes(rows: int, pairs: int) -> int:
     """Bytes of a histogram with this many clicked pairs of users."""
-    return _BYTES_PER_ROW * (rows + pairs)
+    return integer_bytes(rows + pairs, 3)
+
+
+def integer_bytes(rows: int, columns: int) -> int:
+    """Bytes of that many columns of integers."""
+    return _BYTES * rows * columns
 
 
 def _bytes(limit: str) -> int:

@@ -6,24 +6,31 @@ Everything here sees the released rows only: user, pair, clicks, the shown names
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import zstandard
 from pyspark.sql import DataFrame, SparkSession
 
+from slogan.arrays import Ints
+from slogan.engines.events import EventTypes
+from slogan.engines.spark import events
 from slogan.engines.spark.reading import address, typed_table
 from slogan.engines.spark.sql import frame_of, ints, quoted, run
-from slogan.histogram import Output
+from slogan.histogram import MadeEvents, Output
 from slogan.logs.searchlog import SearchLog
 
 ROWS_PER_PART = 1_000_000
 """Rows after which another file is begun; a user's rows stay together."""
 _MOST_TASKS = 1_000
 _OURS = "zstd by us"
-_ORDER = tuple(f"slogan_{key}" for key in ("part", "place", "query", "url"))
+_SORTED = ("part", "place", "second", "query", "coalesce(url, '') AS url", "rank", "session")
+_ORDER = tuple(f"slogan_{key.rpartition(' ')[2]}" for key in _SORTED)
 """What rows are sorted by, under names that no column of a log should have."""
-_KEYS = "part AS slogan_part, place AS slogan_place, query AS slogan_query, url AS slogan_url"
+_KEYS = ", ".join(
+    f"{key.partition(' AS ')[0]} AS {name}" for key, name in zip(_SORTED, _ORDER, strict=True)
+)
 _TYPES = {"int": "INTEGER", "string": "VARCHAR"}
 """Spark's names of types where they are not those of `id_kind` in small letters."""
 
@@ -33,8 +40,9 @@ def column_types(session: SparkSession, log: SearchLog) -> dict[str, str]:
     if log.format == "parquet":
         return {f.name: f.dataType.simpleString() for f in typed_table(session, log).schema.fields}
     types = dict.fromkeys(log.columns.names, "string")
-    if log.format == "jsonl" and log.columns.count is not None:
-        types[log.columns.count] = "bigint"
+    if log.format == "jsonl":
+        numbers = (log.columns.count, log.columns.rank, log.numeric_time)
+        types |= {name: "bigint" for name in numbers if name is not None}
     return types
 
 
@@ -43,11 +51,59 @@ def sql_type(spark_type: str) -> str:
     return _TYPES.get(spark_type, spark_type.upper())
 
 
-def placed(log: SearchLog, output: Output, shown: DataFrame) -> tuple[DataFrame, int]:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a release has row by row, as arrays, and the column of each role that is filled."""
+
+    columns: dict[str, Ints | list[str]]
+    """user, pair, query, clicks, second, rank, session, and moment if times are filled."""
+    roles: dict[str, str]
+    of_users: Ints
+    """The rows of each user, in the order of users."""
+
+    @classmethod
+    def of(
+        cls, log: SearchLog, output: Output, made: MadeEvents | None, types: EventTypes | None
+    ) -> "Rows":
+        """The rows of an output, or those that were made of it."""
+        if made is None:
+            weight = output.count if log.counts_events else np.ones_like(output.count)
+            columns = {"user": output.user, "pair": output.pair, "clicks": output.count}
+            return cls(_filled(columns), {}, _by_user(output.user, weight))
+        ones = np.ones_like(made.user)
+        columns = {"user": made.user, "pair": made.pair, "query": made.query, "clicks": ones}
+        roles = dict[str, str]()
+        if made.rank is not None:
+            columns["rank"], roles["rank"] = made.rank.astype(np.int64), "nullif(rank, 0)"
+        if made.session is not None:
+            columns["session"] = made.session.astype(np.int64)
+            roles["session"] = "nullif(session, -1)"
+        moments = dict[str, Ints | list[str]]()
+        if made.second is not None and types is not None and log.period is not None:
+            columns["second"] = made.second.astype(np.int64)
+            roles["time"] = f"IF(second < 0, NULL, {events.written(types)})"
+            moments["moment"] = events.moments(columns["second"], types, log.period)
+        return cls(_filled(columns) | moments, roles, _by_user(made.user, ones))
+
+
+def _filled(columns: dict[str, Ints]) -> dict[str, Ints | list[str]]:
+    """The columns with 0 for those by which rows are sorted, and which are not there."""
+    nothing = np.zeros_like(columns["user"])
+    return {**dict.fromkeys(("query", "second", "rank", "session"), nothing), **columns}
+
+
+def _by_user(user: Ints, weight: Ints) -> Ints:
+    """The sum of weights of each user, in the order of users."""
+    users, owner = np.unique(user, return_inverse=True)
+    return np.bincount(owner, weight, len(users)).astype(np.int64)
+
+
+def placed(shown: DataFrame, rows: Ints) -> tuple[DataFrame, int]:
     """The shown users with their place in the order of names and the part they are written to.
 
     Returns user, shown, place, part, and how many parts there are. Where parts end is a function of
-    what is released, not of how Spark divides its work, which depends on the whole log.
+    what is released, not of how Spark divides its work, which depends on the whole log. `rows` are
+    those of each user, in the order of users.
     """
     user, place = ints(
         shown.selectExpr(
@@ -56,10 +112,7 @@ def placed(log: SearchLog, output: Output, shown: DataFrame) -> tuple[DataFrame,
         )
     )
     user = user[np.argsort(place)]
-    numbers, owner = np.unique(output.user, return_inverse=True)
-    rows = np.zeros(len(numbers), dtype=np.int64)
-    np.add.at(rows, owner, output.count if log.counts_events else 1)
-    rows = rows[np.searchsorted(numbers, user)]
+    rows = rows[np.searchsorted(np.sort(user), user)]
     part = np.unique((np.cumsum(rows) - rows) // ROWS_PER_PART, return_inverse=True)[1]
     named = run(
         "SELECT p.user, s.shown, p.place, p.part FROM {places} p JOIN {shown} s ON s.user = p.user",
@@ -70,19 +123,23 @@ def placed(log: SearchLog, output: Output, shown: DataFrame) -> tuple[DataFrame,
 
 
 def write_log(
-    log: SearchLog, types: dict[str, str], released: DataFrame, parts: int, target: Path
+    log: SearchLog,
+    types: dict[str, str],
+    released: DataFrame,
+    parts: int,
+    target: Path,
+    filled: dict[str, str],
 ) -> None:
-    """Write rows of part, place, shown, query, url, clicks as a folder of that many files."""
+    """Write rows of part, place, shown, query, url, clicks as a folder of that many files.
+
+    `filled` has the value of each of time, rank and session that is there.
+    """
     if log.counts_events:
         # A log of events gets one row per click back.
         released = released.selectExpr("*", "explode(sequence(1L, clicks)) AS nth")
     columns = log.columns
-    roles: dict[str | None, str] = {
-        columns.user: "shown",
-        columns.query: "query",
-        columns.url: "nullif(url, '')",
-        columns.count: "clicks",
-    }
+    values = {"user": "shown", "query": "query", "url": "nullif(url, '')", "count": "clicks"}
+    roles = {name: (values | filled)[role] for role, name in columns.filled(filled).items()}
     places = {name: roles.get(name, "NULL") for name in columns.names}
     if log.format == "parquet":
         values = (
@@ -112,7 +169,7 @@ def _headers(session: SparkSession, log: SearchLog, parts: int) -> DataFrame:
     if log.format == "csv":
         names = tuple(_csv_field(name, log.delimiter) for name in names)
     return run(
-        "SELECT part, -1L, '', '', :header FROM {parts}",
+        "SELECT part, -1L, 0L, '', '', 0L, 0L, :header FROM {parts}",
         {"header": log.delimiter.join(names)},
         parts=frame_of(session, part=np.arange(parts)),
     )

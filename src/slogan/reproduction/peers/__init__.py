@@ -95,6 +95,8 @@ class Proposal:
     seconds: float
     trace: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """(seconds, value) of each better answer, where the peer reports them."""
+    proven_at: float | None = None
+    """When the proof was complete, where the peer reports it; the end if it does not."""
 
 
 class Adapter(Protocol):

@@ -73,7 +73,8 @@ def _panel(stop: Stop, price: Price, items: str) -> Panel:
     number = f"{stop.pairs:,}"
     if stop.pairs != stop.pairs_most:
         about, number = "", f"{stop.pairs:,} to {stop.pairs_most:,}"
-    kept = f"Keeps {about} {number} query-url pairs, with {stop.share:.0%} of the clicks."
+    clicks = "clicks" if stop.exposed is None else "clicks on shared pairs"
+    kept = f"Keeps {about} {number} query-url pairs, with {stop.share:.0%} of the {clicks}."
     if not stop.pairs_most:
         kept = "Keeps nothing: no pair has enough users."
     one_in = int(1 / exact(stop.delta))

@@ -114,9 +114,7 @@ def count(studio: Studio, case: Case) -> None:
         assert isinstance(result, Sizes)  # noqa: S101  what the task returns
         case.sizes = result
         if case.seen is not None:
-            case.seen = replace(
-                case.seen, roles=result.roles, emptied=result.emptied, items=result.items
-            )
+            case.seen = replace(case.seen, roles=result.roles, items=result.items)
 
     studio.start(case, "Counting the log", Count(log=case.log), keep)
 

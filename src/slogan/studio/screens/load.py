@@ -7,7 +7,7 @@ from os.path import expanduser
 from typing import TYPE_CHECKING
 
 from slogan.errors import OptionError
-from slogan.studio.choices import ROLES, Command, LogChoice
+from slogan.studio.choices import EVENTS, ROLES, Command, LogChoice
 from slogan.studio.screen import Screen
 from slogan.studio.screens.inspect import count
 
@@ -20,6 +20,9 @@ _MEANS = {
     "query": "what was searched",
     "url": "what was clicked",
     "count": "how many clicks",
+    "time": "when",
+    "rank": "at which rank",
+    "session": "in which session",
 }
 PERSONS = {
     "yes": (
@@ -73,6 +76,8 @@ class LoadView:
     cards: tuple[ColumnCard, ...]
     roles: tuple[Roles, ...]
     how: str
+    made_up: bool
+    """Whether some columns are filled for made-up users only."""
     persons: dict[str, tuple[str, str]]
     ready: bool
 
@@ -86,16 +91,18 @@ def view(_studio: Studio, case: Case) -> LoadView:
     cards, roles = list[ColumnCard](), list[Roles]()
     how = delimiter = ""
     if seen is not None:
-        means = {name: _MEANS[role] for role, name in found.items()}
+        means = {name: f"{_MEANS[role]}: made up" for role, name in seen.events.items()}
+        means |= {name: _MEANS[role] for role, name in found.items()}
         cards = [
             ColumnCard(name=c.name, kind=c.kind, means=means.get(c.name, "will be emptied"))
             for c in seen.columns
         ]
         names = tuple(column.name for column in seen.columns)
-        for role in ROLES:
-            given = getattr(case.log, role) or found.get(role) or ""
-            optional = role in ("url", "count")
-            chosen = given or (NO_COLUMN if optional and found else "")
+        for role in (*ROLES, *EVENTS):
+            given = getattr(case.log, role) or (found | seen.events).get(role) or ""
+            optional = role not in ("user", "query")
+            unused = role in EVENTS or (optional and bool(found))
+            chosen = given or (NO_COLUMN if unused else "")
             roles.append(
                 Roles(role=role, means=_MEANS[role], names=names, chosen=chosen, optional=optional)
             )
@@ -108,6 +115,7 @@ def view(_studio: Studio, case: Case) -> LoadView:
         cards=tuple(cards),
         roles=tuple(roles),
         how=how,
+        made_up=seen is not None and bool(seen.events),
         persons=PERSONS,
         ready=seen is not None and bool(seen.roles),
     )
@@ -175,15 +183,17 @@ def load(studio: Studio, case: Case, choice: LogChoice) -> None:
 
 def _reading(case: Case, form: Form) -> LogChoice:
     """The choice with the controls as they are; those at their guess are left out."""
-    log, found = case.log, {} if case.seen is None else case.seen.roles
-    guessed = {role: found.get(role, NO_COLUMN) for role in ROLES if getattr(log, role) is None}
+    log, found = case.log, {} if case.seen is None else case.seen.roles | case.seen.events
+    names = (*ROLES, *EVENTS)
+    guessed = {role: found.get(role, NO_COLUMN) for role in names if getattr(log, role) is None}
     roles = {
-        role: None if form.text(role) == guessed.get(role) else form.given(role) for role in ROLES
+        role: None if form.text(role) == guessed.get(role) else form.given(role) for role in names
     }
     header = form.text("header") or "yes"
     return replace(
         log,
         **roles,
+        time_format=form.text("time_format") or "auto",
         format=form.given("format"),
         click_action=form.given("click_action") if form.text("format") == "ubi" else None,
         delimiter=form.given("delimiter"),

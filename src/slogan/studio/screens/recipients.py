@@ -33,7 +33,7 @@ CARDS = (
         title="Anyone, on the web",
         gets="Made-up users with the columns of your log. Usual budget: ε = 1.",
         worst="Copies stay for ever. A file that was published cannot be called back.",
-        missing="Times, sessions, rare searches, and the history of any one person.",
+        missing="Rare searches, and the history of any one person. Times are made up, or left out.",
         real_rows=False,
     ),
     Card(
@@ -41,7 +41,7 @@ CARDS = (
         title="Named researchers, under an agreement",
         gets="Made-up users too. Usual budget: ε = 1. Real rows are rarely needed.",
         worst="An agreement does not undo a leak, so the budget is the same as for the web.",
-        missing="Times, sessions, rare searches, and the history of any one person.",
+        missing="Rare searches, and the history of any one person. Times are made up, or left out.",
         real_rows=False,
     ),
     Card(
@@ -49,7 +49,7 @@ CARDS = (
         title="Colleagues who may see the log anyway",
         gets="Made-up users with a loose budget: ε up to 3.",
         worst="Copies travel. At ε = 3 an attacker can name up to 21 of 100 people in the log.",
-        missing="Times, sessions, and most rare searches.",
+        missing="Most rare searches. Times are made up, or left out.",
         real_rows=False,
     ),
     Card(
@@ -57,7 +57,7 @@ CARDS = (
         title="No one else: to reproduce the paper",
         gets="Real rows under new IDs, by the method of Hong et al. (2012).",
         worst="Real people are shown: with δ = 0.5 up to half of them. Counts are not protected.",
-        missing="Everything that only one person searched. No ledger can add this release up.",
+        missing="Times, and all that only one person searched. No ledger can add this release up.",
         real_rows=True,
     ),
 )

@@ -25,7 +25,7 @@ _NOTES = {
     "title": "The name of the data set.",
     "publisher": "Person or organisation that publishes it.",
     "contact": "Where to send questions, such as an e-mail address.",
-    "period": "When the searches were made, such as 2026-01 to 2026-03.",
+    "period": "First and last day, such as 2026-01-01/2026-03-31. Without it no times are made up.",
     "licence": "Terms of use, such as CC BY 4.0.",
     "region": "Where the searches come from, such as Germany.",
     "published": "Date of publication, such as 2026-12-01.",
@@ -238,6 +238,7 @@ def command(studio: Studio, case: Case) -> Command | None:
         "seed": seed,
     }
     options = case.log.options()
+    own |= {} if real_rows else case.log.event_options()
     return Command(verb=case.mode, names=[case.log.name], reading=options, own=own)
 
 

@@ -114,6 +114,7 @@ class Compare:
 
     def _rows(self, progress: Progress) -> Stops:
         """Real rows, planned on a made-up log or on the log."""
+        from slogan.generation.twin import MOST_CLICKS
         from slogan.workflows.frontier import frontier
 
         on_log = self.log is not None
@@ -132,7 +133,8 @@ class Compare:
         )
         points: dict[float, SanitizedPoint] = {point.delta: point for point in grid.points}
         stops = [self._row_stop(delta, points[float(delta)], grid.log.clicks) for delta in DELTAS]
-        return self._stops(stops, grid.log.users)
+        most = int(MOST_CLICKS / float(self.clicks_per_user))
+        return self._stops(stops, grid.log.users if on_log else min(self.users, most))
 
     def _row_stop(self, delta: str, point: SanitizedPoint, clicks: int) -> Stop:
         from slogan.budget import PrivacyBudget, at_most, exact

@@ -29,7 +29,8 @@ class Seen:
     rows: Rows
     roles: dict[str, str]
     """The columns that are read, by role; empty while they are not clear."""
-    emptied: tuple[str, ...]
+    events: dict[str, str]
+    """The columns of times, ranks and sessions, which are filled for made-up users."""
     items: str
     problem: str = ""
     """Why the columns are not clear."""
@@ -46,7 +47,6 @@ class Sizes:
     rows_without_click: int
     bad_rows: dict[str, int]
     roles: dict[str, str]
-    emptied: tuple[str, ...]
     items: str
 
 
@@ -68,7 +68,7 @@ class Stop:
     pairs_most: int
     at_least: bool
     share: float
-    """Of all clicks, on released pairs."""
+    """Of all clicks, on released pairs; for real rows of the clicks on shared pairs."""
     survives: tuple[tuple[str, str], ...]
     """A question about the release, and its answer."""
     exposed: float | None

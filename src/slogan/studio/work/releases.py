@@ -44,10 +44,10 @@ class Make:
         from slogan.workflows.synthesize import synthesize
 
         budget = PrivacyBudget(epsilon=self.epsilon, exp_epsilon=self.exp_epsilon, delta=self.delta)
-        log, labels = self.log.log(), Labels(**self.labels)
+        labels = Labels(**self.labels)
         if self.mode == "synthesize":
             release = synthesize(
-                log,
+                self.log.dated(labels.period),
                 budget,
                 output=self.output,
                 ledger=self.ledger,
@@ -59,7 +59,7 @@ class Make:
             )
         else:
             release = sanitize(
-                log,
+                self.log.log(),
                 budget,
                 output=self.output,
                 ledger=self.ledger,
@@ -106,7 +106,7 @@ class Examine:
         progress("verify")
         verdict = self._verdict(folder)
         uses = declared_uses(manifest)
-        if (source := self._source()) is not None:
+        if (source := self._source(manifest.labels.period)) is not None:
             from slogan.workflows.evaluate import evaluate
 
             evaluation = evaluate(source, folder, progress=progress)
@@ -153,8 +153,10 @@ class Examine:
             return verify_public(folder / "public" if (folder / "public").is_dir() else folder)
         return verify(source, folder)
 
-    def _source(self) -> SearchLog | list[str | Path] | None:
+    def _source(self, period: str | None = None) -> SearchLog | list[str | Path] | None:
         """The log as it is described; or its path, to be read as the manifest says."""
         if self.log is None:
             return None
-        return self.log.log() if self.log.options() else [self.log.source]
+        if not self.log.options():
+            return [self.log.source]
+        return self.log.log() if period is None else self.log.dated(period)

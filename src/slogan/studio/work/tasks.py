@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slogan.errors import MissingColumnError
-from slogan.studio.choices import ROLES, LogChoice
+from slogan.studio.choices import EVENTS, ROLES, LogChoice
 from slogan.studio.work.facts import Seen, Sizes
 
 if TYPE_CHECKING:
     from slogan.logs.header import ColumnKind
+    from slogan.logs.searchlog import SearchLog
     from slogan.progress import Progress
 
 
@@ -57,7 +58,7 @@ class Look:
             columns=found_columns,
             rows=preview(form, found_columns),
             roles={},
-            emptied=(),
+            events={},
             items=PAIRS,
         )
         try:
@@ -65,9 +66,18 @@ class Look:
         except MissingColumnError as error:
             if form.header and form.format in ("tsv", "csv") and _is_row(found_columns):
                 return replace(seen, columns=_numbered(found_columns), **_FIRST_LINE)
-            return replace(seen, problem=error.problem, hint=error.hint)
-        found = log.columns
-        return replace(seen, roles=found.roles, emptied=found.emptied(), items=log.items)
+            return replace(seen, problem=error.problem, hint="choose below what each column is")
+        roles, items = log.columns.roles, log.items
+        return replace(seen, roles=roles, events=_events(log, choice), items=items)
+
+
+def _events(log: SearchLog, choice: LogChoice) -> dict[str, str]:
+    """The columns of times, ranks and sessions, as they are found or were chosen."""
+    found = log.columns.event_roles
+    if log.undated is not None:
+        found = {"time": log.undated, **found}
+    found |= {role: given for role in EVENTS if (given := getattr(choice, role)) is not None}
+    return {role: name for role, name in found.items() if name != "none"}
 
 
 _LIKE_A_VALUE = re.compile(r"[0-9@./]")
@@ -107,7 +117,6 @@ class Count:
             rows_without_click=found.counted.rows_without_click,
             bad_rows=found.counted.bad_rows,
             roles=found.log.columns.roles,
-            emptied=found.log.columns.emptied(),
             items=found.log.items,
         )
 

@@ -33,6 +33,8 @@ _COARSE = {
     "steps": 4,
 }
 _OF_ALL_USERS = {"hours", "days"}
+_NEEDED = {"time": {"hours"}, "rank": {"ranks"}, "session": {"sessions", "lengths"}}
+"""The stages that a column with values is made from."""
 _DROWNED, _MOST_DAYS, _LARGEST = 0.25, 100, 1000.0
 _CLOSE = 1e-3
 """Noise scales are rounded up to a grid, and budgets down."""
@@ -97,10 +99,16 @@ def follow(manifest: Manifest, room: Fraction) -> bool:
 
 
 def plain(manifest: Manifest) -> bool:
-    """Whether the noisy sums are those of the stages, with as many cells as these have."""
+    """Whether the noisy sums are those of the stages, with as many cells as these have.
+
+    A column without its stages has no values.
+    """
     wanted, found = shares(manifest), _measured(manifest)
+    filled = manifest.log.events.filled if manifest.log.events is not None else ()
     if found is None:  # nothing is measured of users with one pair each
-        return not wanted or is_one(manifest)
+        return not filled and (not wanted or is_one(manifest))
+    if not all(_NEEDED[role] <= found.sums.keys() for role in filled):
+        return False
     if found.sums.keys() & found.dropped.keys() or {*found.sums, *found.dropped} != {*wanted}:
         return False
     sizes = {name: len(sums) for name, sums in found.sums.items()}

@@ -1,5 +1,7 @@
 """From noisy sums to shares."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from slogan.dp.fields.profiles import (
     clear_of_noise,
     day_shares,
     lifts,
+    rank_shares,
     spread_bins,
     unclicked_shares,
     week_shares,
@@ -107,3 +110,33 @@ def test_searches_without_a_click_are_made_up_where_they_are_clear():
     assert unclicked_shares(None, kinds, 0.0).tolist() == [0]
     assert unclicked_shares(np.array([200.0, 50.0]), kinds, 1.0) == pytest.approx([0.25])
     assert unclicked_shares(np.array([200.0, 50.0]), kinds, 100.0).tolist() == [0]
+
+
+def ranks_of(table, deviation, kinds):
+    known = SimpleNamespace(
+        values=lambda _: table.ravel(), deviation=lambda _: deviation, rank_kinds=kinds
+    )
+    return rank_shares(known)
+
+
+@given(arrays.arrays(float, (4, 12), elements=ANY), st.floats(0, 1e4))
+def test_ranks_have_shares_whatever_the_noise(table, deviation):
+    kinds = Kinds.of(np.array([9.0, 1.0, 1.0]), np.array([0, 1, 2]), 3, least=5.0, most=9)
+
+    for curve_of_class in ranks_of(table, deviation, kinds):
+        require_shares(curve_of_class)
+
+
+def test_ranks_of_a_pair_differ_from_others_where_that_is_clear():
+    kinds = Kinds.of(np.array([9.0, 9.0, 1.0]), np.zeros(3, dtype=np.int64), 1, least=5.0, most=9)
+    first, third = np.eye(12)[0] * 1_000, np.eye(12)[2] * 1_000
+    noise = np.random.default_rng(3).normal(0, 20, (3, 12))
+    found = ranks_of(np.array([first, third, first]) + noise, 20.0, kinds)
+
+    assert found[0][0] > 0.95
+    assert found[1][2] > 0.9
+    assert found[2][0] > found[2][2]
+    # the noise of a hundred pairs alone would move a tenth of the clicks
+    many = Kinds.of(np.full(100, 9.0), np.zeros(100, dtype=np.int64), 1, least=5.0, most=100)
+    noisy = np.random.default_rng(4).normal(0, 20, (101, 12)) + np.eye(12)[0] * 100
+    assert ranks_of(noisy, 20.0, many)[-1][0] > 0.93

@@ -77,7 +77,7 @@ def release(bins=MANY, *, dropped=None, cells=None, norms=None, events=None, **p
         fields=MeasuredFields(sums=sums, dropped=dropped),
     )
     asked = {"time": "QueryTime", "rank": "ItemRank", "session": None}
-    asked |= {"period": "2006-03-01/2006-05-31"} | (events or {})
+    asked |= {"period": "2006-03-01/2006-05-31", "filled": ()} | (events or {})
     return SimpleNamespace(
         manifest=SimpleNamespace(
             parameters=published | parameters,
@@ -149,3 +149,14 @@ def test_long_periods_have_fewer_cells():
 
     assert not fields.plain(release(events={"period": "2006-03-01/2006-05-30"}).manifest)
     assert fields.plain(release(cells=CELLS | {"days": 92}, events=period).manifest)
+
+
+def test_a_column_without_its_stage_has_no_values():
+    def plain(bins, *filled):
+        return fields.plain(release(bins, events={"filled": filled}).manifest)
+
+    assert plain(MANY, "time", "rank")
+    assert {"ranks", "sessions"} <= left_out(FEW).keys()
+    assert not plain(FEW, "rank")
+    assert not plain(FEW, "session")
+    assert plain(FEW)

@@ -114,6 +114,7 @@ def _frequent_first(program: Program, targets: SupportTargets, effort: Effort) -
     counts = _with_others(program, targets, counts, _until(deadline, effort))
     small = program.pairs <= _MOST_PAIRS
     if counts.sum() == targets.output_size:
+        effort.report(program.value(counts), bound)
         if small:
             counts = most_precise(program, targets, counts, _until(deadline, effort))
         return counts, bound

@@ -33,8 +33,8 @@ _MOVES = 50_000
 _MOVES_FOR_EACH_PAIR, _FEWEST_MOVES = 4, 2_000
 _FIRST_ROUNDS = 4
 """The search often reaches the bound in these rounds; HiGHS starts after them."""
-_PATIENCE = 1_000
-"""Rounds without a gain after which the search stops."""
+_PATIENCE = 4_000
+"""Rounds without a gain after which the search stops: some gain comes after more than 1,000."""
 # The chance to keep a move that loses a click: 0 until some rounds have gained nothing. Then it
 # falls from hot to cold, repeatedly.
 _STUCK, _HOT, _COLD, _CYCLE = 4, 0.03, 0.0003, 40
