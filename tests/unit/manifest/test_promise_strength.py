@@ -23,7 +23,7 @@ from slogan.modes import ReleaseKind
 from slogan.report.public import Page
 from slogan.verification.conditions import exp_below
 
-NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?)"
+NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
 PATTERNS = {
     "ratio": rf"(?:at most|factor of) {NUMBER}(?: times|\.|,|$)",
     "delta": rf"δ = {NUMBER}",
