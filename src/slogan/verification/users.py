@@ -44,7 +44,7 @@ _UNSEEN = 1.0
 _POWERS = np.geomspace(1e-3, 20.0, 60)
 _CROWD = 0.85
 """Energies of a user of n pairs count (2/n)^_CROWD times."""
-UNEXPLAINED = 3.0
+UNEXPLAINED = 9.0
 """Where users follow a measured association: how much likelier than its pairs of pairs explain
 the pairs of a user of the log may be."""
 
@@ -464,7 +464,12 @@ class _Together:
         energy[:, np.arange(energy.shape[1]), np.arange(energy.shape[1])] = 0
         side = np.where(splits, 1.0, -1.0)
         alike = np.einsum("bsi,bij,bsj->bs", side, energy, side) / 4
-        return alike * (some.share / self._usual)[:, None] + np.log(UNEXPLAINED) * hits
+        # energies may be none, as estimated, or as sizes scale them: what explains most hits counts
+        scales = (np.zeros(len(alike)), np.ones(len(alike)), some.share / self._usual)
+        models = np.stack([alike * s[:, None] + np.log(UNEXPLAINED) * hits for s in scales])
+        weight = np.exp(models - models.max(axis=2, keepdims=True))
+        explained = (weight * hits).sum(axis=2) / weight.sum(axis=2)
+        return models[explained.argmax(axis=0), np.arange(len(alike))]
 
 
 def _chance(hits: Floats, odds: Floats) -> float:
